@@ -1,0 +1,500 @@
+//! What an expression may know about the statement and the session around it.
+//!
+//! [`EvalCtx`] is made once per execution and shared by every thread that evaluates for the statement; it holds no
+//! reference back to the session. [`BuildCtx`] is what the planner passes while it turns syntax into expressions.
+//!
+//! Invariants:
+//! - `now_micros` is fixed for the statement: every NOW() in it gives the same answer (SYSDATE() is the exception).
+//! - Warnings go to one sink per statement, which caps what it stores but counts all.
+//! - Values a statement leaves for the next one (LAST_INSERT_ID(x), @v := x) are written through shared cells, so that
+//!   they are seen even if the statement fails later, as in MySQL.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use types::{Collation, Datum, FieldType, TimeZone};
+
+use crate::error::{Error, Result};
+use crate::functions::numeric::rand::RandState;
+
+/// The bits of `sql_mode` that change how expressions and stores behave.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SqlMode(u32);
+
+impl SqlMode {
+    /// `STRICT_TRANS_TABLES` (here the same as `STRICT_ALL_TABLES`).
+    pub const STRICT: SqlMode = SqlMode(1);
+    /// `ERROR_FOR_DIVISION_BY_ZERO`.
+    pub const ERROR_FOR_DIVISION_BY_ZERO: SqlMode = SqlMode(1 << 1);
+    /// `NO_ZERO_DATE`.
+    pub const NO_ZERO_DATE: SqlMode = SqlMode(1 << 2);
+    /// `NO_ZERO_IN_DATE`.
+    pub const NO_ZERO_IN_DATE: SqlMode = SqlMode(1 << 3);
+    /// `ALLOW_INVALID_DATES`.
+    pub const ALLOW_INVALID_DATES: SqlMode = SqlMode(1 << 4);
+    /// `NO_UNSIGNED_SUBTRACTION`.
+    pub const NO_UNSIGNED_SUBTRACTION: SqlMode = SqlMode(1 << 5);
+    /// `NO_BACKSLASH_ESCAPES`.
+    pub const NO_BACKSLASH_ESCAPES: SqlMode = SqlMode(1 << 6);
+    /// `ANSI_QUOTES`.
+    pub const ANSI_QUOTES: SqlMode = SqlMode(1 << 7);
+    /// `PIPES_AS_CONCAT`.
+    pub const PIPES_AS_CONCAT: SqlMode = SqlMode(1 << 8);
+    /// `ONLY_FULL_GROUP_BY`.
+    pub const ONLY_FULL_GROUP_BY: SqlMode = SqlMode(1 << 9);
+    /// `NO_AUTO_VALUE_ON_ZERO`.
+    pub const NO_AUTO_VALUE_ON_ZERO: SqlMode = SqlMode(1 << 10);
+    /// `HIGH_NOT_PRECEDENCE`.
+    pub const HIGH_NOT_PRECEDENCE: SqlMode = SqlMode(1 << 11);
+    /// `PAD_CHAR_TO_FULL_LENGTH`.
+    pub const PAD_CHAR_TO_FULL_LENGTH: SqlMode = SqlMode(1 << 12);
+    /// `REAL_AS_FLOAT`.
+    pub const REAL_AS_FLOAT: SqlMode = SqlMode(1 << 13);
+    /// `IGNORE_SPACE`.
+    pub const IGNORE_SPACE: SqlMode = SqlMode(1 << 14);
+    /// `NO_ENGINE_SUBSTITUTION`.
+    pub const NO_ENGINE_SUBSTITUTION: SqlMode = SqlMode(1 << 15);
+    /// `TIME_TRUNCATE_FRACTIONAL`.
+    pub const TIME_TRUNCATE_FRACTIONAL: SqlMode = SqlMode(1 << 16);
+    /// `STRICT_ALL_TABLES`.
+    pub const STRICT_ALL: SqlMode = SqlMode(1 << 17);
+    /// No bit set.
+    pub const EMPTY: SqlMode = SqlMode(0);
+
+    /// All bits of `other` are set in `self`.
+    pub const fn contains(self, other: SqlMode) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets of bits.
+    pub const fn union(self, other: SqlMode) -> SqlMode {
+        SqlMode(self.0 | other.0)
+    }
+
+    /// `self` without the bits of `other`.
+    pub const fn without(self, other: SqlMode) -> SqlMode {
+        SqlMode(self.0 & !other.0)
+    }
+
+    /// The raw bits, for use in cache keys.
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// Either of the strict modes is on.
+    pub const fn is_strict(self) -> bool {
+        self.0 & (SqlMode::STRICT.0 | SqlMode::STRICT_ALL.0) != 0
+    }
+
+    /// The bit of a mode's SQL name, in any case.
+    pub fn by_name(name: &str) -> Option<SqlMode> {
+        MODE_NAMES.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, m)| *m)
+    }
+
+    /// Reads the value of the `sql_mode` variable: names joined by commas, combinations expanded.
+    ///
+    /// # Errors
+    /// The first name that is no mode.
+    pub fn parse(text: &str) -> std::result::Result<SqlMode, String> {
+        let mut mode = SqlMode::EMPTY;
+        for name in text.split(',').map(str::trim).filter(|n| !n.is_empty()) {
+            let upper = name.to_ascii_uppercase();
+            let bits = match upper.as_str() {
+                "TRADITIONAL" => SqlMode::STRICT
+                    .union(SqlMode::STRICT_ALL)
+                    .union(SqlMode::NO_ZERO_DATE)
+                    .union(SqlMode::NO_ZERO_IN_DATE)
+                    .union(SqlMode::ERROR_FOR_DIVISION_BY_ZERO)
+                    .union(SqlMode::NO_ENGINE_SUBSTITUTION),
+                "ANSI" => SqlMode::REAL_AS_FLOAT
+                    .union(SqlMode::PIPES_AS_CONCAT)
+                    .union(SqlMode::ANSI_QUOTES)
+                    .union(SqlMode::IGNORE_SPACE)
+                    .union(SqlMode::ONLY_FULL_GROUP_BY),
+                "NO_AUTO_CREATE_USER" | "NO_DIR_IN_CREATE" => SqlMode::EMPTY,
+                _ => SqlMode::by_name(&upper).ok_or_else(|| name.to_owned())?,
+            };
+            mode = mode.union(bits);
+        }
+        Ok(mode)
+    }
+}
+
+impl Default for SqlMode {
+    fn default() -> Self {
+        SqlMode::STRICT
+            .union(SqlMode::ERROR_FOR_DIVISION_BY_ZERO)
+            .union(SqlMode::NO_ZERO_DATE)
+            .union(SqlMode::NO_ZERO_IN_DATE)
+            .union(SqlMode::ONLY_FULL_GROUP_BY)
+            .union(SqlMode::NO_ENGINE_SUBSTITUTION)
+    }
+}
+
+impl std::fmt::Display for SqlMode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut first = true;
+        for (name, mode) in MODE_NAMES {
+            if self.contains(*mode) {
+                if !first {
+                    f.write_str(",")?;
+                }
+                f.write_str(name)?;
+                first = false;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names in the order MySQL prints them.
+const MODE_NAMES: &[(&str, SqlMode)] = &[
+    ("REAL_AS_FLOAT", SqlMode::REAL_AS_FLOAT),
+    ("PIPES_AS_CONCAT", SqlMode::PIPES_AS_CONCAT),
+    ("ANSI_QUOTES", SqlMode::ANSI_QUOTES),
+    ("IGNORE_SPACE", SqlMode::IGNORE_SPACE),
+    ("ONLY_FULL_GROUP_BY", SqlMode::ONLY_FULL_GROUP_BY),
+    ("NO_UNSIGNED_SUBTRACTION", SqlMode::NO_UNSIGNED_SUBTRACTION),
+    ("NO_AUTO_VALUE_ON_ZERO", SqlMode::NO_AUTO_VALUE_ON_ZERO),
+    ("NO_BACKSLASH_ESCAPES", SqlMode::NO_BACKSLASH_ESCAPES),
+    ("STRICT_TRANS_TABLES", SqlMode::STRICT),
+    ("STRICT_ALL_TABLES", SqlMode::STRICT_ALL),
+    ("NO_ZERO_IN_DATE", SqlMode::NO_ZERO_IN_DATE),
+    ("NO_ZERO_DATE", SqlMode::NO_ZERO_DATE),
+    ("ALLOW_INVALID_DATES", SqlMode::ALLOW_INVALID_DATES),
+    ("ERROR_FOR_DIVISION_BY_ZERO", SqlMode::ERROR_FOR_DIVISION_BY_ZERO),
+    ("HIGH_NOT_PRECEDENCE", SqlMode::HIGH_NOT_PRECEDENCE),
+    ("NO_ENGINE_SUBSTITUTION", SqlMode::NO_ENGINE_SUBSTITUTION),
+    ("PAD_CHAR_TO_FULL_LENGTH", SqlMode::PAD_CHAR_TO_FULL_LENGTH),
+    ("TIME_TRUNCATE_FRACTIONAL", SqlMode::TIME_TRUNCATE_FRACTIONAL),
+];
+
+/// Who is connected, where, and to what: the answers of USER(), DATABASE(), VERSION(), CONNECTION_ID().
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnInfo {
+    /// CONNECTION_ID().
+    pub id: u64,
+    /// The name given at login.
+    pub user: Arc<str>,
+    /// The host the client connected from.
+    pub host: Arc<str>,
+    /// `user@host` of the account that the login matched (CURRENT_USER()).
+    pub account: Arc<str>,
+    /// The current database, if one was chosen.
+    pub database: Option<Arc<str>>,
+    /// VERSION().
+    pub version: Arc<str>,
+}
+
+impl Default for ConnInfo {
+    fn default() -> Self {
+        ConnInfo {
+            id: 0,
+            user: "root".into(),
+            host: "localhost".into(),
+            account: "root@%".into(),
+            database: None,
+            version: "8.0.0".into(),
+        }
+    }
+}
+
+/// How grave a condition is, as SHOW WARNINGS prints it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WarningLevel {
+    /// `Note`.
+    Note,
+    /// `Warning`.
+    Warning,
+    /// `Error`.
+    Error,
+}
+
+impl WarningLevel {
+    /// The word in SHOW WARNINGS.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            WarningLevel::Note => "Note",
+            WarningLevel::Warning => "Warning",
+            WarningLevel::Error => "Error",
+        }
+    }
+}
+
+/// One row of SHOW WARNINGS.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Warning {
+    /// How grave it is.
+    pub level: WarningLevel,
+    /// MySQL error number.
+    pub code: u16,
+    /// The text.
+    pub message: String,
+}
+
+/// Where a statement's warnings go: stores the first `max_stored`, counts all.
+#[derive(Debug)]
+pub struct Warnings {
+    list: Mutex<Vec<Warning>>,
+    count: AtomicU64,
+    max_stored: usize,
+}
+
+impl Default for Warnings {
+    fn default() -> Self {
+        Warnings::new(1024)
+    }
+}
+
+impl Warnings {
+    /// A sink that keeps `max_stored` conditions (`max_error_count`).
+    pub fn new(max_stored: usize) -> Self {
+        Warnings { list: Mutex::new(Vec::new()), count: AtomicU64::new(0), max_stored }
+    }
+
+    /// Adds a condition of any level.
+    pub fn push(&self, warning: Warning) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let mut list = self.list.lock();
+        if list.len() < self.max_stored {
+            list.push(warning);
+        }
+    }
+
+    /// Adds a condition of level `Warning`.
+    pub fn warn(&self, code: u16, message: impl Into<String>) {
+        if self.count.load(Ordering::Relaxed) >= self.max_stored as u64 {
+            self.count.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        self.push(Warning { level: WarningLevel::Warning, code, message: message.into() });
+    }
+
+    /// Adds a condition of level `Note`.
+    pub fn note(&self, code: u16, message: impl Into<String>) {
+        self.push(Warning { level: WarningLevel::Note, code, message: message.into() });
+    }
+
+    /// How many conditions there were, stored or not.
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Removes and returns what is stored, and starts counting anew.
+    pub fn take(&self) -> Vec<Warning> {
+        self.count.store(0, Ordering::Relaxed);
+        std::mem::take(&mut *self.list.lock())
+    }
+
+    /// A copy of what is stored.
+    pub fn snapshot(&self) -> Vec<Warning> {
+        self.list.lock().clone()
+    }
+}
+
+/// A session's user variables (`@name`). Names are case-insensitive.
+#[derive(Debug, Default)]
+pub struct UserVars {
+    vars: Mutex<FxHashMap<String, (Datum, FieldType)>>,
+}
+
+impl UserVars {
+    /// The variable's value and the type it was set with.
+    pub fn get(&self, name: &str) -> Option<(Datum, FieldType)> {
+        let vars = self.vars.lock();
+        if vars.is_empty() {
+            return None;
+        }
+        vars.get(&name.to_lowercase()).cloned()
+    }
+
+    /// Sets the variable.
+    pub fn set(&self, name: &str, value: Datum, ty: FieldType) {
+        self.vars.lock().insert(name.to_lowercase(), (value, ty));
+    }
+
+    /// Forgets all variables (COM_RESET_CONNECTION, COM_CHANGE_USER).
+    pub fn clear(&self) {
+        self.vars.lock().clear();
+    }
+
+    /// Names and values, in no order.
+    pub fn snapshot(&self) -> Vec<(String, Datum)> {
+        self.vars.lock().iter().map(|(k, (v, _))| (k.clone(), v.clone())).collect()
+    }
+}
+
+/// What only the running statement's host can do for a function.
+pub trait StatementHost: Send + Sync {
+    /// SLEEP(): waits `duration` on the calling (blocking-capable) thread; true if the statement was killed meanwhile.
+    fn sleep(&self, duration: Duration) -> bool;
+
+    /// The statement has been killed or has run out of time.
+    fn is_interrupted(&self) -> bool;
+}
+
+/// LAST_INSERT_ID(): the value left by earlier statements, and the one that LAST_INSERT_ID(x) sets for later ones.
+#[derive(Debug, Default)]
+pub struct LastInsertId {
+    current: AtomicU64,
+    /// Number of times `set` was called; the session compares it to see whether the statement set the value.
+    set_count: AtomicU64,
+}
+
+impl LastInsertId {
+    /// A cell holding `value`.
+    pub fn new(value: u64) -> Self {
+        LastInsertId { current: AtomicU64::new(value), set_count: AtomicU64::new(0) }
+    }
+
+    /// The value.
+    pub fn get(&self) -> u64 {
+        self.current.load(Ordering::Relaxed)
+    }
+
+    /// LAST_INSERT_ID(x), or an INSERT that generated `value`.
+    pub fn set(&self, value: u64) {
+        self.current.store(value, Ordering::Relaxed);
+        self.set_count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often the value was set since the cell was made.
+    pub fn set_count(&self) -> u64 {
+        self.set_count.load(Ordering::Relaxed)
+    }
+}
+
+/// Everything evaluation may look at. Made once per execution of a statement; `Send + Sync`.
+pub struct EvalCtx {
+    /// Values of [`Expr::Param`](crate::Expr::Param), already of the parameter's type.
+    pub params: Arc<[Datum]>,
+    /// The session's `sql_mode`.
+    pub sql_mode: SqlMode,
+    /// The statement changes data and is not IGNORE: in strict mode, conditions that are warnings elsewhere are errors.
+    pub changes_data: bool,
+    /// The session's time zone.
+    pub time_zone: TimeZone,
+    /// The statement's start, microseconds since the epoch in UTC.
+    pub now_micros: i64,
+    /// Who is connected.
+    pub connection: Arc<ConnInfo>,
+    /// The session's user variables.
+    pub user_vars: Arc<UserVars>,
+    /// LAST_INSERT_ID().
+    pub last_insert_id: Arc<LastInsertId>,
+    /// ROW_COUNT() of the previous statement.
+    pub row_count: i64,
+    /// FOUND_ROWS() of the previous statement.
+    pub found_rows: u64,
+    /// `div_precision_increment`.
+    pub div_precision_increment: u8,
+    /// `collation_connection`: the collation of string constants.
+    pub collation_connection: Collation,
+    /// `group_concat_max_len`, bytes.
+    pub group_concat_max_len: u64,
+    /// `max_allowed_packet`, bytes.
+    pub max_allowed_packet: u64,
+    /// `default_week_format`.
+    pub default_week_format: u8,
+    /// Where warnings go.
+    pub warnings: Arc<Warnings>,
+    /// What the statement's host does for SLEEP() and for long loops; none while planning.
+    pub host: Option<Arc<dyn StatementHost>>,
+    /// Generators of RAND(seed), by the call that owns them.
+    pub(crate) rand: Mutex<FxHashMap<usize, RandState>>,
+}
+
+impl Default for EvalCtx {
+    fn default() -> Self {
+        EvalCtx {
+            params: Arc::from([]),
+            sql_mode: SqlMode::default(),
+            changes_data: false,
+            time_zone: TimeZone::utc(),
+            now_micros: 0,
+            connection: Arc::new(ConnInfo::default()),
+            user_vars: Arc::new(UserVars::default()),
+            last_insert_id: Arc::new(LastInsertId::default()),
+            row_count: -1,
+            found_rows: 0,
+            div_precision_increment: 4,
+            collation_connection: Collation::Utf8mb4_0900AiCi,
+            group_concat_max_len: 1024,
+            max_allowed_packet: 64 << 20,
+            default_week_format: 0,
+            warnings: Arc::new(Warnings::default()),
+            host: None,
+            rand: Mutex::new(FxHashMap::default()),
+        }
+    }
+}
+
+impl EvalCtx {
+    /// Records a warning.
+    pub fn warn(&self, code: u16, message: impl Into<String>) {
+        self.warnings.warn(code, message);
+    }
+
+    /// The value of a parameter.
+    ///
+    /// # Errors
+    /// [`Error::MissingParameter`] if the execution did not bind it.
+    pub fn param(&self, index: usize) -> Result<&Datum> {
+        self.params.get(index).ok_or(Error::MissingParameter { index })
+    }
+
+    /// Division by zero: NULL with or without a warning, or an error in a strict data change.
+    ///
+    /// # Errors
+    /// [`Error::DivisionByZero`] where the mode says so.
+    pub fn division_by_zero(&self) -> Result<()> {
+        if self.sql_mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
+            if self.is_strict() {
+                return Err(Error::DivisionByZero);
+            }
+            self.warn(1365, "Division by 0");
+        }
+        Ok(())
+    }
+
+    /// The statement changes data in strict mode.
+    pub fn is_strict(&self) -> bool {
+        self.changes_data && self.sql_mode.is_strict()
+    }
+}
+
+impl std::fmt::Debug for EvalCtx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EvalCtx")
+            .field("params", &self.params)
+            .field("sql_mode", &self.sql_mode)
+            .field("now_micros", &self.now_micros)
+            .field("connection", &self.connection)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What building an expression may look at: the planning session's evaluation context.
+///
+/// Constants are folded and converted with it, so a plan that is cached must be keyed by what it read:
+/// `sql_mode`, `collation_connection`, `div_precision_increment`, the time zone and the current database.
+#[derive(Clone, Copy, Debug)]
+pub struct BuildCtx<'a> {
+    /// The session's evaluation context. Its `params` may be empty while planning.
+    pub eval: &'a EvalCtx,
+}
+
+impl<'a> BuildCtx<'a> {
+    /// A build context over the session's evaluation context.
+    pub fn new(eval: &'a EvalCtx) -> Self {
+        BuildCtx { eval }
+    }
+
+    /// The current database's name, empty if there is none.
+    pub(crate) fn database(&self) -> &str {
+        self.eval.connection.database.as_deref().unwrap_or("")
+    }
+}
