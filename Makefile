@@ -1,0 +1,30 @@
+# One profile and one target folder for run, test and bench: the C++ engine takes a quarter of an hour to compile, once a machine.
+export CARGO_TARGET_DIR ?= $(HOME)/.cache/trine/target
+export CARGO_TERM_COLOR ?= auto
+BIN := $(CARGO_TARGET_DIR)/release/trine
+
+.PHONY: help setup build run test lint bench bin-path
+
+help: ## Show what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: ## Install what building, testing and measuring need (Debian)
+	@scripts/setup
+
+build: setup ## Build the binary
+	cargo build --release --locked -p trine
+
+run: build ## Build and start a server on 127.0.0.1:4000 with its data in ./trine-data
+	$(BIN) $(ARGS)
+
+test: build ## Run all tests
+	scripts/test
+
+lint: setup ## Check formatting, lints, docs, layering and file sizes
+	scripts/lint
+
+bench: build ## Measure side by side with MariaDB; writes a table to target/bench (see docs/benchmarks.md)
+	scripts/bench $(ARGS)
+
+bin-path: ## Print where the built binary lies
+	@echo $(BIN)
