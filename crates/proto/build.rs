@@ -1,0 +1,29 @@
+//! Compiles the `.proto` files with a compiler written in Rust, so that no `protoc` is needed.
+
+use std::error::Error;
+
+use prost_types::field_descriptor_proto::{Label, Type};
+
+const FILES: [&str; 4] = ["metapb.proto", "errorpb.proto", "deadlock.proto", "kvrpcpb.proto"];
+
+/// Rare and large parts of hot messages live in a box: an answer without them is moved as a few words.
+const BOXED: [&str; 4] = ["context", "region_error", "error", "locked"];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=proto");
+    let descriptors = protox::compile(FILES, ["proto"])?;
+    let mut config = prost_build::Config::new();
+    config.bytes(["."]).disable_comments(["."]);
+    for file in &descriptors.file {
+        for message in &file.message_type {
+            for field in &message.field {
+                let is_single_message = field.r#type() == Type::Message && field.label() != Label::Repeated;
+                if is_single_message && BOXED.contains(&field.name()) {
+                    config.boxed(format!(".{}.{}.{}", file.package(), message.name(), field.name()));
+                }
+            }
+        }
+    }
+    config.compile_fds(descriptors)?;
+    Ok(())
+}

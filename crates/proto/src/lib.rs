@@ -1,0 +1,66 @@
+//! The contract between a transaction client and a store: request and response types of the key-value API.
+//!
+//! Compiled from the `.proto` files beside this crate. Packages, messages, fields and numbers are those of the existing
+//! ecosystem, so that official clients understand our stores and ours understands theirs; only what is in use is listed.
+//! In one process the same structs are passed by value: `bytes` fields are [`bytes::Bytes`], and rare large parts
+//! (context, errors) are boxed, so that passing an answer costs a few words.
+//!
+//! ```text
+//!   client ──GetRequest──▶ txn::Storage           (one process: a function call)
+//!   client ──GetRequest──▶ gRPC ──▶ txn::Storage  (a cluster)
+//! ```
+
+/// Cluster metadata: regions, peers, epochs.
+#[allow(missing_docs, clippy::all)]
+pub mod metapb {
+    include!(concat!(env!("OUT_DIR"), "/metapb.rs"));
+}
+
+/// Errors about routing and the state of a store.
+#[allow(missing_docs, clippy::all)]
+pub mod errorpb {
+    include!(concat!(env!("OUT_DIR"), "/errorpb.rs"));
+}
+
+/// Edges of the graph of waiting transactions.
+#[allow(missing_docs, clippy::all)]
+pub mod deadlock {
+    include!(concat!(env!("OUT_DIR"), "/deadlock.rs"));
+}
+
+/// Requests, responses and key errors of the transactional API.
+#[allow(missing_docs, clippy::all)]
+pub mod kvrpcpb {
+    include!(concat!(env!("OUT_DIR"), "/kvrpcpb.rs"));
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use prost::Message as _;
+
+    use super::kvrpcpb::{GetResponse, KeyError, LockInfo, Mutation, Op, PrewriteRequest};
+
+    #[test]
+    fn field_numbers_are_those_of_the_ecosystem() {
+        let mutation = Mutation { op: Op::Insert as i32, key: Bytes::from_static(b"k"), value: Bytes::from_static(b"v"), assertion: 0 };
+        let request = PrewriteRequest {
+            mutations: vec![mutation],
+            primary_lock: Bytes::from_static(b"k"),
+            start_version: 7,
+            try_one_pc: true,
+            ..Default::default()
+        };
+        let expected = b"\x12\x08\x08\x04\x12\x01k\x1a\x01v\x1a\x01k\x20\x07\x68\x01";
+        assert_eq!(request.encode_to_vec(), expected);
+        assert_eq!(PrewriteRequest::decode(&expected[..]), Ok(request));
+    }
+
+    #[test]
+    fn an_answer_without_errors_is_small() {
+        assert!(size_of::<GetResponse>() <= 64, "{}", size_of::<GetResponse>());
+        let locked = KeyError { locked: Some(Box::new(LockInfo { lock_version: 9, ..Default::default() })), ..Default::default() };
+        let response = GetResponse { error: Some(Box::new(locked)), ..Default::default() };
+        assert_eq!(response.encode_to_vec(), b"\x12\x04\x0a\x02\x10\x09");
+    }
+}
