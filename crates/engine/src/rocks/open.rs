@@ -1,0 +1,88 @@
+//! Opening a data directory.
+
+use std::{path::Path, sync::Arc};
+
+use base::ReadableSize;
+use rocksdb::{ColumnFamilyDescriptor, DB};
+
+use super::{
+    db::{Database, RocksEngine},
+    directory::Directory,
+    options,
+};
+use crate::{Cf, EngineConfig, Error, GcFilter, Result, batch::family_id, disk_guard::disk_space};
+
+impl RocksEngine {
+    /// Opens (or creates) the data directory `path` without garbage collection.
+    pub fn open(path: impl AsRef<Path>, config: &EngineConfig) -> Result<Self> {
+        Self::open_with(path.as_ref(), config, None)
+    }
+
+    /// Opens (or creates) the data directory `path`; compaction collects what `filter` says.
+    pub fn open_with_filter(path: impl AsRef<Path>, config: &EngineConfig, filter: GcFilter) -> Result<Self> {
+        Self::open_with(path.as_ref(), config, Some(filter))
+    }
+
+    fn open_with(path: &Path, config: &EngineConfig, filter: Option<GcFilter>) -> Result<Self> {
+        config.validate()?;
+        let directory = Directory::open(path)?;
+        let mut config = config.clone();
+        let (capacity, _) = disk_space(directory.path())?;
+        for change in config.fit_to(machine_memory(), ReadableSize(capacity)) {
+            tracing::warn!("{change}");
+        }
+        let cache = options::block_cache(config.block_cache_bytes(machine_memory()).0);
+        let families =
+            Cf::ALL.map(|cf| ColumnFamilyDescriptor::new(cf.name(), options::column_family(cf, &config, &cache, filter.as_ref())));
+        let database_options = options::database(&config);
+        let default = ColumnFamilyDescriptor::new(rocksdb::DEFAULT_COLUMN_FAMILY_NAME, rocksdb::Options::default());
+        let db = DB::open_cf_descriptors(&database_options, directory.db_path(), [default].into_iter().chain(families))
+            .map_err(|error| Error::storage("opening the store", error))?;
+        check_family_ids(&db)?;
+        Ok(Self { db: Arc::new(Database::new(db, directory, cache, filter)) })
+    }
+}
+
+/// Batches name families by number; RocksDB numbers them in the order of their creation, which a damaged directory may have changed.
+fn check_family_ids(db: &DB) -> Result<()> {
+    for cf in Cf::ALL {
+        let id = db.cf_handle(cf.name()).map(|handle| db.get_column_family_metadata_cf(handle).name);
+        if id.as_deref() != Some(cf.name()) {
+            return Err(Error::Corruption { what: "column families", detail: format!("{cf} is missing").into() });
+        }
+    }
+    let mut probe = rocksdb::WriteBatch::default();
+    for cf in Cf::ALL {
+        let handle = db.cf_handle(cf.name()).expect("its name was just asked for");
+        probe.put_cf(handle, b"", b"");
+    }
+    let mut found = FamilyIds::default();
+    probe.iterate_cf(&mut found);
+    if found.0 != Cf::ALL.map(|cf| u32::from(family_id(cf))) {
+        return Err(Error::Corruption { what: "column families", detail: format!("unexpected numbers {:?}", found.0).into() });
+    }
+    Ok(())
+}
+
+#[derive(Default)]
+struct FamilyIds(Vec<u32>);
+
+impl rocksdb::WriteBatchIteratorCf for FamilyIds {
+    fn put_cf(&mut self, cf_id: u32, _key: &[u8], _value: &[u8]) {
+        self.0.push(cf_id);
+    }
+
+    fn delete_cf(&mut self, _cf_id: u32, _key: &[u8]) {}
+
+    fn merge_cf(&mut self, _cf_id: u32, _key: &[u8], _value: &[u8]) {}
+}
+
+/// Bytes of memory this process may use: the machine's, or less where a control group says so.
+fn machine_memory() -> ReadableSize {
+    // SAFETY: sysconf takes no pointers.
+    let (pages, page_size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    let physical = u64::try_from(pages).unwrap_or(0).saturating_mul(u64::try_from(page_size).unwrap_or(0));
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
+    let bytes = if physical == 0 { 1 << 30 } else { physical };
+    ReadableSize(group.map_or(bytes, |limit: u64| limit.min(bytes)))
+}
