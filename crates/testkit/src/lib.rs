@@ -1,1 +1,13 @@
-//! Placeholder.
+//! Tools of the tests that run the real binary: server processes that can be killed, SQL scripts, and a recording client.
+//!
+//! Waits are on conditions with a bound, never plain sleeps. Every server listens on a free loopback port and keeps its data in a
+//! directory of its own; a test that fails keeps nothing running, because dropping a [`Server`] kills it.
+
+mod script;
+mod server;
+
+pub use script::{Matrix, run_scripts};
+pub use server::{Server, ServerOptions, wait_until};
+
+/// The MySQL client library the tests use.
+pub use mysql;

@@ -1,0 +1,167 @@
+//! From a statement's result to packets.
+
+use std::sync::Arc;
+
+use planner::OutputColumn;
+use session::{Outcome, ResultRows, Session};
+use tokio::net::TcpStream;
+use types::{Chunk, FieldType, mysql_error::MysqlError};
+use wire::{
+    CapabilityFlags, ColumnDefinition, StatusFlags,
+    packet::PacketWriter,
+    result::{EncodedColumns, OkPacket, write_end_of_rows, write_ok},
+    write_binary_row, write_text_row,
+};
+
+/// Heads of answers a connection keeps encoded; the plans of its prepared and cached statements share their columns.
+const CACHED_HEADS: usize = 32;
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowFormat {
+    /// Answer to COM_QUERY.
+    Text,
+    /// Answer to COM_STMT_EXECUTE.
+    Binary,
+}
+
+/// Why an answer was not completed.
+#[derive(Debug)]
+pub enum Failure {
+    /// The connection is gone.
+    Protocol(wire::Error),
+    /// The statement failed; the client has not been told yet.
+    Statement(MysqlError),
+}
+
+impl From<wire::Error> for Failure {
+    fn from(error: wire::Error) -> Self {
+        Failure::Protocol(error)
+    }
+}
+
+/// One answer's head: what the rows are made of, and its packets.
+struct Head {
+    columns: Arc<[OutputColumn]>,
+    types: Arc<[FieldType]>,
+    encoded: Arc<EncodedColumns>,
+}
+
+/// Answer heads encoded before, found by the identity of the plan's columns.
+#[derive(Default)]
+pub struct HeadCache {
+    heads: Vec<Head>,
+    /// Next entry to give up.
+    oldest: usize,
+}
+
+impl HeadCache {
+    /// The encoded head for `columns`.
+    pub fn get(&mut self, columns: &Arc<[OutputColumn]>) -> (Arc<[FieldType]>, Arc<EncodedColumns>) {
+        if let Some(head) = self.heads.iter().find(|head| Arc::ptr_eq(&head.columns, columns)) {
+            return (head.types.clone(), head.encoded.clone());
+        }
+        let definitions: Vec<ColumnDefinition> = columns.iter().map(definition).collect();
+        let head = Head {
+            columns: columns.clone(),
+            types: columns.iter().map(|column| column.ty.clone()).collect(),
+            encoded: Arc::new(EncodedColumns::new(&definitions)),
+        };
+        let found = (head.types.clone(), head.encoded.clone());
+        if self.heads.len() < CACHED_HEADS {
+            self.heads.push(head);
+        } else {
+            self.heads[self.oldest] = head;
+            self.oldest = (self.oldest + 1) % CACHED_HEADS;
+        }
+        found
+    }
+}
+
+/// How a column is announced to clients.
+fn definition(column: &OutputColumn) -> ColumnDefinition {
+    ColumnDefinition {
+        database: column.database.to_string(),
+        table: column.table.to_string(),
+        org_table: column.org_table.to_string(),
+        name: column.name.to_string(),
+        org_name: column.org_name.to_string(),
+        collation: column.ty.protocol_collation(),
+        length: column.ty.column_length(),
+        type_code: column.ty.tp.mysql_type(),
+        flags: column.ty.protocol_flags(),
+        decimals: column.ty.protocol_decimals(),
+    }
+}
+
+/// Everything an answer needs of its connection.
+pub struct Answer<'a> {
+    /// Where it goes.
+    pub stream: &'a mut TcpStream,
+    /// What it is put together in.
+    pub writer: &'a mut PacketWriter,
+    /// Heads encoded before.
+    pub heads: &'a mut HeadCache,
+    /// What the client understands.
+    pub capabilities: CapabilityFlags,
+    /// Whether another result follows (several statements in one text).
+    pub more: bool,
+}
+
+impl Answer<'_> {
+    /// The session's state with the flags that belong to this answer.
+    fn status(&self, session: &Session) -> StatusFlags {
+        let mut status = StatusFlags::from_bits_truncate(session.status_flags());
+        status.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, self.more);
+        status
+    }
+
+    /// Answers a statement without rows.
+    pub fn outcome(&mut self, session: &Session, outcome: &Outcome) {
+        let mut info = Vec::new();
+        if !outcome.info.is_empty() {
+            wire::cursor::put_lenenc_bytes(&mut info, outcome.info.as_bytes());
+        }
+        let ok = OkPacket {
+            affected_rows: outcome.affected_rows,
+            last_insert_id: outcome.last_insert_id,
+            status: self.status(session),
+            warnings: session.warning_count(),
+            info: &info,
+        };
+        write_ok(self.writer, &ok);
+    }
+
+    /// Streams a statement's rows. On an error inside the statement what was not sent yet of the answer is followed by the error packet,
+    /// which the caller writes.
+    pub async fn rows(&mut self, session: &mut Session, mut rows: ResultRows, format: RowFormat) -> Result<(), Failure> {
+        let (types, head) = self.heads.get(&rows.columns);
+        // The first chunk is fetched before anything is written: most errors come before the first row.
+        let mut next = session.fetch(&mut rows).await.map_err(Failure::Statement)?;
+        head.write_head(self.writer, self.capabilities, self.status(session));
+        while let Some(chunk) = next {
+            if let Err(error) = self.chunk(&chunk, &types, format).await {
+                session.abandon(rows).await;
+                return Err(error.into());
+            }
+            next = session.fetch(&mut rows).await.map_err(Failure::Statement)?;
+        }
+        write_end_of_rows(self.writer, self.capabilities, self.status(session), session.warning_count());
+        Ok(())
+    }
+
+    async fn chunk(&mut self, chunk: &Chunk, types: &[FieldType], format: RowFormat) -> Result<(), wire::Error> {
+        for row in 0..chunk.rows() {
+            let out = self.writer.begin();
+            match format {
+                RowFormat::Text => write_text_row(out, chunk, row, types),
+                RowFormat::Binary => write_binary_row(out, chunk, row, types),
+            }
+            self.writer.finish();
+            if self.writer.wants_flush() {
+                self.writer.flush(self.stream).await?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,232 @@
+//! From an accepted socket to an authenticated client.
+//!
+//! The greeting carries a scramble for the default plugin. If the account uses another plugin, or the client answered with another,
+//! the server asks once more with a fresh scramble. An account's password is never learnt from timing or from different messages: an
+//! unknown account and a wrong password read the same (1045).
+
+use std::{collections::HashMap, net::IpAddr, sync::Arc};
+
+use parking_lot::Mutex;
+use session::{Account, ClientInfo, Domain};
+use tokio::net::TcpStream;
+use types::mysql_error::{self, MysqlError};
+use wire::{
+    CapabilityFlags, Error,
+    auth::{
+        self, Plugin,
+        caching_sha2::{self, CachedDigest},
+        native,
+    },
+    handshake::{Greeting, HandshakeResponse, SCRAMBLE_LEN, write_auth_more, write_auth_switch},
+    packet::{PacketReader, PacketWriter},
+};
+
+/// Plugin of the greeting. Clients that know another one only are asked again.
+const DEFAULT_PLUGIN: Plugin = Plugin::Native;
+/// `utf8mb4_0900_ai_ci`, the default collation of MySQL 8.0.
+const DEFAULT_COLLATION: u8 = 255;
+/// Largest packet before authentication.
+const MAX_HANDSHAKE_PACKET: usize = 64 << 10;
+
+/// Digests of accounts that have proved a `caching_sha2_password` password since the server started, with the stored form they belong
+/// to: a changed password makes an entry useless.
+#[derive(Debug, Default)]
+pub struct DigestCache(Mutex<HashMap<(String, String), (String, CachedDigest)>>);
+
+impl DigestCache {
+    fn get(&self, account: &Account) -> Option<CachedDigest> {
+        let cache = self.0.lock();
+        let (stored, digest) = cache.get(&(account.user.clone(), account.host.clone()))?;
+        (*stored == account.auth_string).then_some(*digest)
+    }
+
+    fn put(&self, account: &Account, password: &[u8]) {
+        let entry = (account.auth_string.clone(), CachedDigest::new(password));
+        self.0.lock().insert((account.user.clone(), account.host.clone()), entry);
+    }
+}
+
+/// Why there is no client behind a handshake.
+#[derive(Debug)]
+pub enum Failure {
+    /// The connection broke, or spoke another protocol.
+    Protocol(Error),
+    /// The client was refused; it has not been told yet.
+    Refused(MysqlError),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Protocol(error)
+    }
+}
+
+/// The streams and buffers of a connection whose client is not known yet.
+pub struct Handshake<'a> {
+    /// The socket.
+    pub stream: &'a mut TcpStream,
+    /// Its reading side.
+    pub reader: &'a mut PacketReader,
+    /// Its writing side.
+    pub writer: &'a mut PacketWriter,
+    /// The server's shared state.
+    pub domain: &'a Arc<Domain>,
+    /// Digests of passwords proved before.
+    pub digests: &'a DigestCache,
+    /// The connection's id.
+    pub connection_id: u64,
+    /// Where the client comes from.
+    pub peer: IpAddr,
+}
+
+impl Handshake<'_> {
+    /// Greets, authenticates, and returns what both sides can do and who the client is. The final OK is left to the caller.
+    pub async fn run(&mut self) -> Result<(CapabilityFlags, ClientInfo), Failure> {
+        self.reader.set_limit(MAX_HANDSHAKE_PACKET);
+        let scramble = auth::new_scramble();
+        let greeting = Greeting {
+            version: self.domain.server_version(),
+            connection_id: self.connection_id,
+            scramble: &scramble,
+            collation: DEFAULT_COLLATION,
+            plugin: DEFAULT_PLUGIN.name(),
+        };
+        greeting.write(self.writer.begin());
+        self.writer.finish();
+        self.writer.flush(self.stream).await?;
+        self.reader.set_sequence(1);
+        let payload = self.reader.read(self.stream).await?;
+        if HandshakeResponse::is_tls_request(payload) {
+            return Err(Failure::Refused(MysqlError::new(
+                mysql_error::ER_HANDSHAKE_ERROR,
+                "Bad handshake: this server does not offer TLS; connect without it (--ssl-mode=DISABLED)",
+            )));
+        }
+        let response = HandshakeResponse::parse(payload)?;
+        self.writer.set_sequence(self.reader.next_sequence());
+        let account = self.authenticate(&response, scramble).await?;
+        Ok((response.capabilities, self.client_info(response, account)))
+    }
+
+    /// COM_CHANGE_USER: the client always has to answer a fresh scramble, in the plugin of the account.
+    pub async fn authenticate_changed(&mut self, mut response: HandshakeResponse) -> Result<ClientInfo, Failure> {
+        let scramble = auth::new_scramble();
+        if !response.auth_response.is_empty() {
+            // Its answer was made for a scramble that is used up: any plugin but the account's own is asked for again.
+            response.plugin = Some(String::new());
+        }
+        let account = self.authenticate(&response, scramble).await?;
+        Ok(self.client_info(response, account))
+    }
+
+    fn client_info(&self, response: HandshakeResponse, account: Account) -> ClientInfo {
+        ClientInfo {
+            user: response.user,
+            account_host: account.host,
+            client_host: self.peer.to_string(),
+            database: response.database,
+            collation: response.collation,
+            found_rows: response.capabilities.contains(CapabilityFlags::CLIENT_FOUND_ROWS),
+            interactive: response.capabilities.contains(CapabilityFlags::CLIENT_INTERACTIVE),
+            multi_statements: response.capabilities.contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS),
+            attributes: response.attributes,
+        }
+    }
+
+    /// Finds the account `response` names and has the client prove that it may use it.
+    pub async fn authenticate(&mut self, response: &HandshakeResponse, scramble: [u8; SCRAMBLE_LEN]) -> Result<Account, Failure> {
+        let host = self.peer.to_string();
+        let denied = |with_password: bool| {
+            let using = if with_password { "YES" } else { "NO" };
+            Failure::Refused(MysqlError::new(
+                mysql_error::ER_ACCESS_DENIED_ERROR,
+                format!("Access denied for user '{}'@'{host}' (using password: {using})", response.user),
+            ))
+        };
+        let Some(account) = self.domain.account(&response.user, &host) else {
+            return Err(denied(!response.auth_response.is_empty()));
+        };
+        let plugin = Plugin::from_name(&account.plugin).unwrap_or(DEFAULT_PLUGIN);
+        let (proof, scramble) = self.proof(response, plugin, &account, scramble).await?;
+        let proved = match plugin {
+            Plugin::Native => native::verify(&scramble, &proof, &account.auth_string),
+            Plugin::CachingSha2 => self.verify_sha2(&account, &proof, &scramble).await?,
+        };
+        if !proved {
+            return Err(denied(!proof.is_empty()));
+        }
+        if account.locked {
+            return Err(Failure::Refused(MysqlError::new(
+                mysql_error::ER_ACCOUNT_HAS_BEEN_LOCKED,
+                format!("Access denied for user '{}'@'{host}'. Account is locked.", response.user),
+            )));
+        }
+        Ok(account)
+    }
+
+    /// The client's answer to a scramble in the account's plugin, asking again when it used another.
+    async fn proof(
+        &mut self,
+        response: &HandshakeResponse,
+        plugin: Plugin,
+        account: &Account,
+        scramble: [u8; SCRAMBLE_LEN],
+    ) -> Result<(Vec<u8>, [u8; SCRAMBLE_LEN]), Failure> {
+        let used = response.plugin.as_deref().map_or(Some(DEFAULT_PLUGIN), Plugin::from_name);
+        let no_password = account.auth_string.is_empty() && response.auth_response.is_empty();
+        let can_switch = response.capabilities.contains(CapabilityFlags::CLIENT_PLUGIN_AUTH);
+        if used == Some(plugin) || no_password || !can_switch {
+            return Ok((response.auth_response.clone(), scramble));
+        }
+        let scramble = auth::new_scramble();
+        write_auth_switch(self.writer.begin(), plugin.name(), &scramble);
+        self.writer.finish();
+        Ok((self.ask().await?, scramble))
+    }
+
+    /// Sends what is waiting and returns the client's next packet.
+    async fn ask(&mut self) -> Result<Vec<u8>, Failure> {
+        self.writer.flush(self.stream).await?;
+        let answer = self.reader.read(self.stream).await?.to_vec();
+        self.writer.set_sequence(self.reader.next_sequence());
+        Ok(answer)
+    }
+
+    async fn verify_sha2(&mut self, account: &Account, proof: &[u8], scramble: &[u8; SCRAMBLE_LEN]) -> Result<bool, Failure> {
+        if account.auth_string.is_empty() || proof.is_empty() {
+            return Ok(account.auth_string.is_empty() && matches!(proof, [] | [0]));
+        }
+        if let Some(digest) = self.digests.get(account) {
+            if !digest.verify(scramble, proof) {
+                return Ok(false);
+            }
+            write_auth_more(self.writer.begin(), &[caching_sha2::FAST_AUTH_SUCCESS]);
+            self.writer.finish();
+            return Ok(true);
+        }
+        write_auth_more(self.writer.begin(), &[caching_sha2::FULL_AUTH]);
+        self.writer.finish();
+        let mut answer = self.ask().await?;
+        if answer == [caching_sha2::REQUEST_PUBLIC_KEY] {
+            let pem = off_worker(caching_sha2::public_key_pem).await?;
+            write_auth_more(self.writer.begin(), pem.as_bytes());
+            self.writer.finish();
+            answer = self.ask().await?;
+        }
+        let (stored, scramble) = (account.auth_string.clone(), *scramble);
+        let password = off_worker(move || {
+            let password = caching_sha2::decrypt_password(&answer, &scramble)?;
+            caching_sha2::verify_password(&password, &stored).then_some(password)
+        })
+        .await?;
+        if let Some(password) = &password {
+            self.digests.put(account, password);
+        }
+        Ok(password.is_some())
+    }
+}
+
+/// Runs slow cryptography where it does not hold up other connections.
+async fn off_worker<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| Failure::Protocol(Error::Closed))
+}

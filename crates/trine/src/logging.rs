@@ -1,0 +1,23 @@
+//! Structured log lines on standard error.
+
+use anyhow::{Result, bail};
+use tracing_subscriber::{EnvFilter, fmt::time::UtcTime};
+
+/// Levels that can be asked for.
+const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
+
+/// Starts logging at `level`, as text or JSON lines.
+pub fn start(level: &str, format: &str) -> Result<()> {
+    let level = level.to_ascii_lowercase();
+    let level = if level == "warning" { "warn" } else { level.as_str() };
+    if !LEVELS.contains(&level) {
+        bail!("log level {level:?} is none of {}", LEVELS.join(", "));
+    }
+    let builder = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(level)).with_writer(std::io::stderr).with_timer(UtcTime::rfc_3339());
+    match format {
+        "text" => builder.with_ansi(false).init(),
+        "json" => builder.json().init(),
+        _ => bail!("log format {format:?} is neither text nor json"),
+    }
+    Ok(())
+}

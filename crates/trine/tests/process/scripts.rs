@@ -1,0 +1,15 @@
+//! sqllogictest scripts over the matrix of settings that must not change any result.
+
+use std::path::Path;
+
+use testkit::{Matrix, run_scripts};
+
+use crate::Scratch;
+
+#[test]
+fn scripts_give_equal_results_under_every_setting() {
+    let scratch = Scratch::start();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/slt");
+    let runs = run_scripts(&scratch.server, &folder, &Matrix::all()).unwrap_or_else(|error| panic!("{error:#}"));
+    assert!(runs >= Matrix::all().len());
+}
