@@ -1,0 +1,172 @@
+//! `utf8mb4_0900_ai_ci`: primary weights of the Unicode Collation Algorithm, no padding.
+//!
+//! Weights, contractions and expansions are ICU's root collation at primary strength, punctuation not ignored. Its sort key at this
+//! strength is the concatenation of the characters' primary weights (one to four bytes each), where weights that follow one
+//! another and begin with the same byte may share it:
+//!
+//! ```text
+//! first weight of a run         all its bytes
+//! next weight, same first byte  without the first byte, when that byte is compressible
+//! run ends, next is smaller     03   (left out before the merge separator)
+//! run ends, next is greater     ff
+//! ```
+//!
+//! ASCII has no contractions and no expansions in this collation, so text of ASCII alone takes a path of its own: the same
+//! weights from a table of 128 entries, the same compression, hence the same bytes.
+
+use std::{cmp::Ordering, sync::LazyLock};
+
+use icu_collator::{
+    CollatorBorrowed, CollatorPreferences,
+    options::{AlternateHandling, CollatorOptions, Strength},
+};
+
+/// Ends a run of weights when a smaller weight follows.
+const RUN_END_BEFORE_SMALLER: u8 = 0x03;
+/// Ends a run of weights when a greater weight follows.
+const RUN_END_BEFORE_GREATER: u8 = 0xff;
+/// Weights up to this first byte end a run by themselves.
+const MERGE_SEPARATOR: u8 = 0x02;
+
+static COLLATOR: LazyLock<CollatorBorrowed<'static>> = LazyLock::new(|| {
+    let mut options = CollatorOptions::default();
+    options.strength = Some(Strength::Primary);
+    options.alternate_handling = Some(AlternateHandling::NonIgnorable);
+    CollatorBorrowed::try_new(CollatorPreferences::default(), options).expect("the root collation is compiled in")
+});
+
+/// What the ASCII path knows of the 128 characters.
+struct Ascii {
+    /// Primary weight, left-aligned; 0 for ignorable characters.
+    weights: [u32; 128],
+    /// Position among the weights, for comparisons; 0 for ignorable characters.
+    ranks: [u8; 128],
+    /// Whether the first byte of the weight is shared by neighbours.
+    shares_first_byte: [bool; 128],
+}
+
+static ASCII: LazyLock<Ascii> = LazyLock::new(|| {
+    let key_of = |text: &[u8]| {
+        let mut key = Vec::new();
+        icu_sort_key(text, &mut key);
+        key
+    };
+    let mut ascii = Ascii { weights: [0; 128], ranks: [0; 128], shares_first_byte: [false; 128] };
+    for c in 0..128u8 {
+        let key = key_of(&[c]);
+        let at = usize::from(c);
+        let mut bytes = [0; 4];
+        bytes[..key.len()].copy_from_slice(&key);
+        ascii.weights[at] = u32::from_be_bytes(bytes);
+        ascii.shares_first_byte[at] = !key.is_empty() && key_of(&[c, c]).len() < 2 * key.len();
+    }
+    let mut sorted: Vec<u32> = ascii.weights.to_vec();
+    sorted.extend([0]);
+    sorted.sort_unstable();
+    sorted.dedup();
+    for (rank, weight) in ascii.ranks.iter_mut().zip(ascii.weights) {
+        *rank = sorted.binary_search(&weight).expect("every weight is in the list of weights") as u8;
+    }
+    ascii
+});
+
+fn icu_sort_key(text: &[u8], out: &mut Vec<u8>) {
+    let Ok(()) = COLLATOR.write_sort_key_utf8_to(text, out);
+}
+
+/// Orders two strings.
+#[inline]
+pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
+    if a == b {
+        return Ordering::Equal;
+    }
+    if a.is_ascii() && b.is_ascii() { compare_ascii(a, b) } else { COLLATOR.compare_utf8(a, b) }
+}
+
+fn compare_ascii(a: &[u8], b: &[u8]) -> Ordering {
+    let ranks = &ASCII.ranks;
+    let rank = |&byte: &u8| ranks[usize::from(byte & 0x7f)];
+    let same = a.iter().zip(b).take_while(|(x, y)| rank(x) == rank(y)).count();
+    // Behind the part of equal ranks an ignorable character may still shift one of the two.
+    let weighty = |&r: &u8| r != 0;
+    a[same..].iter().map(rank).filter(weighty).cmp(b[same..].iter().map(rank).filter(weighty))
+}
+
+/// Appends the sort key.
+#[inline]
+pub fn sort_key(text: &[u8], out: &mut Vec<u8>) {
+    if text.is_ascii() { sort_key_ascii(text, out) } else { icu_sort_key(text, out) }
+}
+
+fn sort_key_ascii(text: &[u8], out: &mut Vec<u8>) {
+    let ascii = &*ASCII;
+    out.reserve(text.len() * 2 + 2);
+    // The weight whose first byte the next one may share; 0 outside of a run.
+    let mut run = 0u32;
+    for &byte in text {
+        let at = usize::from(byte & 0x7f);
+        let weight = ascii.weights[at];
+        if weight == 0 {
+            continue;
+        }
+        let bytes = weight.to_be_bytes();
+        let shares = ascii.shares_first_byte[at];
+        if !shares || run >> 24 != weight >> 24 {
+            if run != 0 {
+                if weight > run {
+                    out.push(RUN_END_BEFORE_GREATER);
+                } else if bytes[0] > MERGE_SEPARATOR {
+                    out.push(RUN_END_BEFORE_SMALLER);
+                }
+            }
+            out.push(bytes[0]);
+            run = if shares { weight } else { 0 };
+        }
+        for &b in bytes[1..].iter().take_while(|&&b| b != 0) {
+            out.push(b);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn key(text: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        sort_key(text.as_bytes(), &mut out);
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn ascii_path_gives_the_bytes_of_icu(text in "[\\x00-\\x7f]{0,24}") {
+            let mut expected = Vec::new();
+            icu_sort_key(text.as_bytes(), &mut expected);
+            prop_assert_eq!(key(&text), expected);
+        }
+
+        #[test]
+        fn ascii_comparison_is_icus(a in "[\\x00-\\x09 a-dA-D0-2_.-]{0,6}", b in "[\\x00-\\x09 a-dA-D0-2_.-]{0,6}") {
+            prop_assert_eq!(compare(a.as_bytes(), b.as_bytes()), COLLATOR.compare_utf8(a.as_bytes(), b.as_bytes()));
+            prop_assert_eq!(compare(a.as_bytes(), b.as_bytes()), key(&a).cmp(&key(&b)));
+        }
+
+        #[test]
+        fn comparison_is_the_order_of_sort_keys(a in "[a-eA-E éÉßøØ漢字😀ﬁ\u{300}-\u{303}]{0,6}", b in "[a-eA-E éÉßøØ漢字😀ﬁ\u{300}-\u{303}]{0,6}") {
+            prop_assert_eq!(compare(a.as_bytes(), b.as_bytes()), key(&a).cmp(&key(&b)));
+        }
+    }
+
+    #[test]
+    fn answers_of_mysql() {
+        let equal = |a: &str, b: &str| compare(a.as_bytes(), b.as_bytes()) == Ordering::Equal;
+        assert!(equal("a", "A") && equal("é", "E") && equal("ß", "ss") && equal("ﬁ", "FI"));
+        assert!(!equal("a", "a ") && !equal("a b", "ab") && !equal("a-b", "ab"));
+        assert_eq!(compare(b"a", b"B"), Ordering::Less);
+        assert_eq!(compare(b"Z", b"a"), Ordering::Greater);
+        assert_eq!(compare(b"10", b"9"), Ordering::Less);
+    }
+}

@@ -1,0 +1,237 @@
+//! Arithmetic and rounding.
+//!
+//! Scales of results are MySQL's: the greater one for `+`, `-` and `%`, the sum for `*`, `dividend + increment` for `/`; never above 30 shown.
+//! Where digits before the point leave no room for all digits behind it, the last ones are cut off, as MySQL does with its buffer.
+
+use std::cmp::Ordering;
+
+use super::{
+    Decimal, DecimalError, MAX_DIGITS, MAX_SCALE,
+    wide::{self, U256, U512},
+};
+
+/// MySQL computes with groups of nine digits; how many digits a quotient is computed with follows from that.
+const GROUP: usize = 9;
+
+/// Which of the two neighbours a number between them becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoundMode {
+    /// The nearer one; the one farther from zero when both are equally near.
+    HalfUp,
+    /// The one nearer to zero.
+    Truncate,
+    /// The greater one.
+    Ceiling,
+    /// The smaller one.
+    Floor,
+}
+
+impl Decimal {
+    /// `self + other`.
+    #[inline]
+    pub fn add(&self, other: &Self) -> Result<Self, DecimalError> {
+        if self.scale == other.scale
+            && let (Some(a), Some(b)) = (wide::as_u64(&self.magnitude), wide::as_u64(&other.magnitude))
+        {
+            let (a, b) = (i128::from(a), i128::from(b));
+            let sum = if self.negative { -a } else { a } + if other.negative { -b } else { b };
+            let shown = usize::from(self.shown.max(other.shown));
+            return Ok(Self::new(sum < 0, wide::from_u128(sum.unsigned_abs()), usize::from(self.scale), shown));
+        }
+        self.add_wide(other)
+    }
+
+    fn add_wide(&self, other: &Self) -> Result<Self, DecimalError> {
+        let shown = usize::from(self.shown.max(other.shown));
+        let int_digits = usize::from(self.int_digits().max(other.int_digits())) + 1;
+        let wanted = usize::from(self.scale.max(other.scale));
+        let scale = wanted.min(MAX_DIGITS.saturating_sub(int_digits));
+        let (a, b) = (self.magnitude_at(scale)?, other.magnitude_at(scale)?);
+        if self.negative == other.negative {
+            let sum = wide::add(&a, &b).ok_or(DecimalError::Overflow)?;
+            return Self::checked(self.negative, sum, scale, shown);
+        }
+        match wide::compare(&a, &b) {
+            Ordering::Less => Self::checked(other.negative, wide::sub(&b, &a), scale, shown),
+            _ => Self::checked(self.negative, wide::sub(&a, &b), scale, shown),
+        }
+    }
+
+    /// `self - other`.
+    #[inline]
+    pub fn sub(&self, other: &Self) -> Result<Self, DecimalError> {
+        self.add(&other.neg())
+    }
+
+    /// `self * other`.
+    #[inline]
+    pub fn mul(&self, other: &Self) -> Result<Self, DecimalError> {
+        let negative = self.negative != other.negative;
+        let scale = usize::from(self.scale) + usize::from(other.scale);
+        let shown = usize::from(self.shown) + usize::from(other.shown);
+        if let (Some(a), Some(b), true) = (wide::as_u64(&self.magnitude), wide::as_u64(&other.magnitude), scale <= MAX_SCALE as usize) {
+            return Ok(Self::new(negative, wide::from_u128(u128::from(a) * u128::from(b)), scale, shown));
+        }
+        Self::from_wide(negative, wide::mul(&self.magnitude, &other.magnitude), scale, shown)
+    }
+
+    /// `self / other` with `increment` (`div_precision_increment`) more fraction digits than `self`; `None` when `other` is zero.
+    pub fn div(&self, other: &Self, increment: u8) -> Result<Option<Self>, DecimalError> {
+        if other.is_zero() {
+            return Ok(None);
+        }
+        let shown = (usize::from(self.shown) + usize::from(increment)).min(MAX_SCALE as usize);
+        let in_groups = |digits: usize| digits.div_ceil(GROUP) * GROUP;
+        let (from_dividend, from_divisor) = (in_groups(usize::from(self.scale)), in_groups(usize::from(other.scale)));
+        let gained = from_dividend - usize::from(self.scale) + from_divisor - usize::from(other.scale);
+        let mut scale = in_groups(from_dividend + from_divisor + usize::from(increment).saturating_sub(gained)).max(in_groups(shown));
+        // The quotient's digits before the point need room too.
+        let int_digits =
+            (usize::from(self.int_digits()) + usize::from(other.scale) + 1).saturating_sub(wide::digits(&other.magnitude)).max(1);
+        scale = scale.min(MAX_DIGITS.saturating_sub(int_digits));
+        let negative = self.negative != other.negative;
+        // quotient * 10^scale = self.magnitude * 10^(scale + other.scale - self.scale) / other.magnitude
+        let shift = (scale + usize::from(other.scale)) as i64 - i64::from(self.scale);
+        let quotient = if shift >= 0 {
+            let first = wide::mul(&self.magnitude, &wide::POWERS[(shift as usize).min(wide::MAX_POWER)]);
+            let left = (shift as usize).saturating_sub(wide::MAX_POWER);
+            if left == 0 {
+                wide::div_rem(&first, &other.magnitude).0
+            } else {
+                let narrowed = wide::narrow(&first).ok_or(DecimalError::Overflow)?;
+                wide::div_rem(&wide::mul(&narrowed, &wide::POWERS[left]), &other.magnitude).0
+            }
+        } else {
+            let (cut, _) = wide::div_power(&self.magnitude, shift.unsigned_abs() as usize);
+            wide::div_rem(&wide::widen(&cut), &other.magnitude).0
+        };
+        Self::from_wide(negative, quotient, scale, shown).map(Some)
+    }
+
+    /// The remainder of `self / other`, with the sign of `self`; `None` when `other` is zero.
+    pub fn rem(&self, other: &Self) -> Result<Option<Self>, DecimalError> {
+        if other.is_zero() {
+            return Ok(None);
+        }
+        let shown = usize::from(self.shown.max(other.shown));
+        let scale = usize::from(self.scale.max(other.scale));
+        let dividend = wide::mul(&self.magnitude, &wide::POWERS[scale - usize::from(self.scale)]);
+        let divisor = wide::mul(&other.magnitude, &wide::POWERS[scale - usize::from(other.scale)]);
+        let Some(divisor) = wide::narrow(&divisor) else {
+            // A divisor of more than 77 digits at a scale where the dividend's 76 digits stand: the dividend is smaller.
+            return match wide::compare(&dividend, &divisor) {
+                Ordering::Less => Ok(Some(Self { shown: shown as u8, ..*self })),
+                _ => Err(DecimalError::Overflow),
+            };
+        };
+        let (_, rest) = wide::div_rem(&dividend, &divisor);
+        Self::checked(self.negative, rest, scale, shown).map(Some)
+    }
+
+    /// `self / other` without fraction (operator DIV); `None` when `other` is zero.
+    pub fn int_div(&self, other: &Self) -> Result<Option<Self>, DecimalError> {
+        if other.is_zero() {
+            return Ok(None);
+        }
+        let scale = usize::from(self.scale.max(other.scale));
+        let dividend = wide::mul(&self.magnitude, &wide::POWERS[scale - usize::from(self.scale)]);
+        let divisor = wide::mul(&other.magnitude, &wide::POWERS[scale - usize::from(other.scale)]);
+        let Some(divisor) = wide::narrow(&divisor) else {
+            return if wide::compare(&dividend, &divisor) == Ordering::Less { Ok(Some(Self::ZERO)) } else { Err(DecimalError::Overflow) };
+        };
+        let (quotient, _) = wide::div_rem(&dividend, &divisor);
+        let quotient = wide::narrow(&quotient).ok_or(DecimalError::Overflow)?;
+        Self::checked(self.negative != other.negative, quotient, 0, 0).map(Some)
+    }
+
+    /// The number with `scale` fraction digits; a negative `scale` makes digits before the point zero.
+    #[must_use]
+    pub fn round(&self, scale: i32, mode: RoundMode) -> Self {
+        let target = usize::try_from(scale).unwrap_or(0).min(MAX_SCALE as usize);
+        let have = i32::from(self.scale);
+        if scale >= have {
+            // More digits: zeros, as far as there is room for them.
+            let room = MAX_DIGITS.saturating_sub(usize::from(self.int_digits()));
+            let wanted = target.max(usize::from(self.scale)).min(room.max(usize::from(self.scale)));
+            let magnitude = wide::mul_power(&self.magnitude, wanted - usize::from(self.scale)).unwrap_or(self.magnitude);
+            return Self::new(self.negative, magnitude, wanted, target);
+        }
+        let cut = (have - scale.max(-(MAX_DIGITS as i32))) as usize;
+        let away = match mode {
+            RoundMode::HalfUp | RoundMode::Truncate => false,
+            RoundMode::Ceiling => !self.negative,
+            RoundMode::Floor => self.negative,
+        };
+        let rounded = match mode {
+            RoundMode::HalfUp => {
+                let (mut kept, _) = wide::div_power(&self.magnitude, cut - 1);
+                let digit = wide::div_small(&mut kept, 10);
+                if digit >= 5 { wide::add(&kept, &wide::POWERS[0]).unwrap_or(kept) } else { kept }
+            }
+            _ => {
+                let (kept, exact) = wide::div_power(&self.magnitude, cut);
+                if away && !exact { wide::add(&kept, &wide::POWERS[0]).unwrap_or(kept) } else { kept }
+            }
+        };
+        if scale >= 0 {
+            return Self::new(self.negative, rounded, target, target);
+        }
+        match wide::mul_power(&rounded, scale.unsigned_abs().min(MAX_DIGITS as u32) as usize) {
+            Some(magnitude) if wide::digits(&magnitude) <= MAX_DIGITS => Self::new(self.negative, magnitude, 0, 0),
+            _ => Self::ZERO,
+        }
+    }
+
+    /// The number as a DECIMAL(precision, scale) holds it: rounded half up. `Err` has the nearest number of the column when it does not fit.
+    pub fn fit(&self, precision: u8, scale: u8) -> Result<Self, Self> {
+        let rounded = if self.scale == scale && self.shown == scale { *self } else { self.round(i32::from(scale), RoundMode::HalfUp) };
+        if wide::digits(&rounded.magnitude) <= usize::from(precision) {
+            return Ok(rounded);
+        }
+        let max = Self::max_value(precision, scale);
+        Err(if self.negative { max.neg() } else { max })
+    }
+
+    /// Whether rounding to `scale` fraction digits loses any.
+    pub fn loses_digits_at(&self, scale: u8) -> bool {
+        self.scale > scale && !wide::div_power(&self.magnitude, usize::from(self.scale - scale)).1
+    }
+
+    /// The magnitude at another scale, digits cut off where it is smaller.
+    fn magnitude_at(&self, scale: usize) -> Result<U256, DecimalError> {
+        let have = usize::from(self.scale);
+        if scale >= have {
+            wide::mul_power(&self.magnitude, scale - have).ok_or(DecimalError::Overflow)
+        } else {
+            Ok(wide::div_power(&self.magnitude, have - scale).0)
+        }
+    }
+
+    /// A number of a magnitude that may have become too long before the point.
+    fn checked(negative: bool, magnitude: U256, scale: usize, shown: usize) -> Result<Self, DecimalError> {
+        let digits = wide::digits(&magnitude);
+        if digits <= MAX_DIGITS {
+            return Ok(Self::new(negative, magnitude, scale, shown));
+        }
+        let cut = digits - MAX_DIGITS;
+        if cut > scale {
+            return Err(DecimalError::Overflow);
+        }
+        Ok(Self::new(negative, wide::div_power(&magnitude, cut).0, scale - cut, shown))
+    }
+
+    /// A number of a magnitude of twice the width; fraction digits that find no room are cut off.
+    fn from_wide(negative: bool, mut magnitude: U512, mut scale: usize, shown: usize) -> Result<Self, DecimalError> {
+        // Digits behind 2 * MAX_SCALE are never asked for.
+        while wide::narrow(&magnitude).is_none_or(|low| wide::digits(&low) > MAX_DIGITS) || scale > MAX_DIGITS {
+            let step = scale.min(1);
+            if step == 0 {
+                return Err(DecimalError::Overflow);
+            }
+            wide::div_small(&mut magnitude, 10);
+            scale -= step;
+        }
+        let narrow = wide::narrow(&magnitude).expect("the loop above ends only with a narrow magnitude");
+        Ok(Self::new(negative, narrow, scale, shown))
+    }
+}
