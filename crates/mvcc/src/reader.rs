@@ -86,6 +86,21 @@ impl<V: Deref<Target = [u8]>> CurrentVersion<V> {
     }
 }
 
+/// What a step has to know about a key beside its lock.
+pub(crate) struct KeyState<V> {
+    /// The record in `data`.
+    pub(crate) current: Option<CurrentVersion<V>>,
+    /// The newest commit: the current version, or a transaction that only locked the key later (rule 4).
+    pub(crate) newest: Option<Commit>,
+}
+
+impl<V: Deref<Target = [u8]>> KeyState<V> {
+    /// The current version, if the key exists.
+    pub(crate) fn existing(&self) -> Option<&CurrentVersion<V>> {
+        self.current.as_ref().filter(|current| current.kind == VersionKind::Put)
+    }
+}
+
 /// A value a transaction sees.
 #[derive(Debug)]
 pub enum VersionValue<V> {
@@ -107,11 +122,21 @@ impl<V: Deref<Target = [u8]>> Deref for VersionValue<V> {
     }
 }
 
+/// Column families the caller knows to hold nothing for the keys it asks about, because it counts what it writes. Saves the lookups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KnownEmpty {
+    /// No lock is stored.
+    pub lock: bool,
+    /// No transaction record is stored.
+    pub txn: bool,
+}
+
 /// Reads single keys of an engine or of a snapshot. All keys it takes and gives are user keys.
 pub struct MvccReader<'r, R: EngineRead> {
     source: &'r R,
     memory_locks: Option<&'r dyn MemoryLocks>,
     tier: ReadTier,
+    known_empty: KnownEmpty,
     /// The engine key of the user key in work.
     key: Vec<u8>,
 }
@@ -119,7 +144,7 @@ pub struct MvccReader<'r, R: EngineRead> {
 impl<'r, R: EngineRead> MvccReader<'r, R> {
     /// A reader that may wait for the disk.
     pub fn new(source: &'r R) -> Self {
-        Self { source, memory_locks: None, tier: ReadTier::Any, key: Vec::new() }
+        Self { source, memory_locks: None, tier: ReadTier::Any, known_empty: KnownEmpty::default(), key: Vec::new() }
     }
 
     /// How far reads may go for a block.
@@ -131,6 +156,12 @@ impl<'r, R: EngineRead> MvccReader<'r, R> {
     /// Lets the steps see pessimistic locks that are not in the engine. Reads of values never care for pessimistic locks.
     pub fn with_memory_locks(mut self, locks: &'r dyn MemoryLocks) -> Self {
         self.memory_locks = Some(locks);
+        self
+    }
+
+    /// Skips lookups that cannot find anything.
+    pub fn with_known_empty(mut self, known_empty: KnownEmpty) -> Self {
+        self.known_empty = known_empty;
         self
     }
 
@@ -195,6 +226,9 @@ impl<'r, R: EngineRead> MvccReader<'r, R> {
     /// The lock in the engine on the key in work.
     #[inline]
     fn stored_lock(&self) -> Result<Option<Lock>> {
+        if self.known_empty.lock {
+            return Ok(None);
+        }
         match self.source.get(Cf::Lock, &self.key, self.tier)? {
             Some(bytes) => Lock::decode(&self.key, &bytes).map(Some),
             None => Ok(None),
@@ -223,22 +257,23 @@ impl<'r, R: EngineRead> MvccReader<'r, R> {
         Ok(Some(CurrentVersion { record, commit_ts, start_ts, kind }))
     }
 
-    /// The newest commit of a key: the current version, or a transaction that only locked the key later (rule 4).
-    pub(crate) fn newest_commit<V: Deref<Target = [u8]>>(
-        &mut self,
-        key: &[u8],
-        current: Option<&CurrentVersion<V>>,
-    ) -> Result<Option<Commit>> {
-        let written = current.map(CurrentVersion::commit);
+    /// The current version of a key and its newest commit.
+    pub(crate) fn load_state(&mut self, key: &[u8]) -> Result<KeyState<R::Value<'r>>> {
+        let current = self.load_current(key)?;
+        let written = current.as_ref().map(CurrentVersion::commit);
         let locked = match self.txn_record(key, TimeStamp::MAX)? {
             Some(TxnRecord::NewestLockOnly { commit_ts, start_ts }) => Some(Commit { start_ts, commit_ts, kind: CommitKind::Lock }),
             Some(_) => return Err(corrupted(Cf::Txn, key, "not the newest lock-only commit")),
             None => None,
         };
-        Ok(written.into_iter().chain(locked).max_by_key(|commit| commit.commit_ts))
+        let newest = written.into_iter().chain(locked).max_by_key(|commit| commit.commit_ts);
+        Ok(KeyState { current, newest })
     }
 
     fn txn_record(&mut self, key: &[u8], start_ts: TimeStamp) -> Result<Option<TxnRecord>> {
+        if self.known_empty.txn {
+            return Ok(None);
+        }
         self.set_key(key);
         append_ts_desc(&mut self.key, start_ts.0);
         match self.source.get(Cf::Txn, &self.key, self.tier)? {
@@ -258,13 +293,24 @@ impl<'r, R: EngineRead> MvccReader<'r, R> {
 
     /// [`MvccReader::txn_status`] for a caller that has looked for the lock already, under a latch.
     pub(crate) fn txn_status_without_lock(&mut self, key: &[u8], start_ts: TimeStamp) -> Result<TxnStatus> {
-        if let Some(current) = self.load_current(key)? {
+        let current = self.load_current(key)?;
+        self.txn_status_behind(key, start_ts, current.as_ref())
+    }
+
+    /// The end of [`MvccReader::txn_status`]: the lock was looked for, and `current` is what lies in `data`.
+    pub(crate) fn txn_status_behind<V: Deref<Target = [u8]>>(
+        &mut self,
+        key: &[u8],
+        start_ts: TimeStamp,
+        current: Option<&CurrentVersion<V>>,
+    ) -> Result<TxnStatus> {
+        if let Some(current) = current {
             if current.start_ts == start_ts {
                 return Ok(TxnStatus::Committed { commit_ts: current.commit_ts, kind: current.kind.into() });
             }
             // Every row of history is older than the current version: none can be a commit behind start_ts when that one is not.
             if current.commit_ts > start_ts
-                && let Some(status) = self.committed_in_history(start_ts)?
+                && let Some(status) = self.committed_in_history(key, start_ts)?
             {
                 return Ok(status);
             }
@@ -277,7 +323,8 @@ impl<'r, R: EngineRead> MvccReader<'r, R> {
         }
     }
 
-    fn committed_in_history(&self, start_ts: TimeStamp) -> Result<Option<TxnStatus>> {
+    fn committed_in_history(&mut self, key: &[u8], start_ts: TimeStamp) -> Result<Option<TxnStatus>> {
+        self.set_key(key);
         let mut rows = self.history_rows(TimeStamp::MAX)?;
         while let Some(row) = rows.row()? {
             if row.commit_ts <= start_ts {

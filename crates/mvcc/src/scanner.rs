@@ -113,6 +113,7 @@ impl<S: EngineRead + Clone> Scanner<S> {
 
     /// The next row: user key and value.
     #[inline]
+    #[expect(clippy::should_implement_trait, reason = "rows are lent, which Iterator cannot express")]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         let found = match &self.lock {
             None => self.next_without_locks()?,

@@ -73,12 +73,12 @@ pub fn check_txn_status<R: EngineRead>(
         TxnStatus::Locked(loaded) => check_lock(txn, ask, loaded),
         TxnStatus::Committed { commit_ts, .. } => Ok(CheckedTxnStatus::Committed { commit_ts }),
         TxnStatus::RolledBack { .. } => Ok(CheckedTxnStatus::RolledBack),
+        TxnStatus::Unknown if !ask.rollback_if_not_exist => Err(Error::TxnNotFound { key: ask.primary.clone(), start_ts: ask.start_ts }),
         TxnStatus::Unknown if ask.resolving_pessimistic_lock => Ok(CheckedTxnStatus::NotExistDoNothing),
-        TxnStatus::Unknown if ask.rollback_if_not_exist => {
+        TxnStatus::Unknown => {
             txn.put_rollback(&ask.primary, ask.start_ts, true);
             Ok(CheckedTxnStatus::NotExistRolledBack)
         }
-        TxnStatus::Unknown => Err(Error::TxnNotFound { key: ask.primary.clone(), start_ts: ask.start_ts }),
     }
 }
 

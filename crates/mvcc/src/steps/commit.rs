@@ -4,7 +4,7 @@ use base::TimeStamp;
 use bytes::Bytes;
 use engine::EngineRead;
 
-use crate::{Error, MvccReader, MvccTxn, Result, TxnStatus, guards, reader::LoadedLock};
+use crate::{CurrentVersion, Error, MvccReader, MvccTxn, Result, TxnStatus, guards, reader::LoadedLock};
 
 /// What a commit came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +47,8 @@ pub(super) fn promote<R: EngineRead>(
     loaded: &LoadedLock,
     commit_ts: TimeStamp,
 ) -> Result<()> {
-    let current = reader.load_current(key)?;
-    let newest = reader.newest_commit(key, current.as_ref())?;
-    txn.promote(key, &loaded.lock, commit_ts, current.as_ref().map(|current| current.record()), newest)?;
+    let state = reader.load_state(key)?;
+    txn.promote(key, &loaded.lock, commit_ts, state.current.as_ref().map(CurrentVersion::record), state.newest)?;
     txn.remove_lock(key, loaded, commit_ts);
     Ok(())
 }

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use engine::EngineRead;
 
 use crate::{
-    Commit, CurrentVersion, Error, LoadedLock, Lock, LockKind, LockPlace, MvccReader, MvccTxn, Result, TxnStatus, VersionKind,
-    WriteConflictReason, guards,
+    Commit, CurrentVersion, Error, LoadedLock, Lock, LockKind, LockPlace, MvccReader, MvccTxn, Result, TxnStatus, WriteConflictReason,
+    guards, reader::KeyState,
 };
 
 /// What all keys of a request have in common.
@@ -60,14 +60,13 @@ pub fn pessimistic_lock<R: EngineRead>(
 ) -> Result<LockedKey> {
     guards::starts_above_safe_point(props.start_ts, props.safe_point)?;
     let own = own_lock(reader.load_lock(key)?, props, key)?;
-    let current = reader.load_current(key)?;
-    let newest = reader.newest_commit(key, current.as_ref())?;
+    let state = reader.load_state(key)?;
     let mut conflict_ts = None;
     if own.is_none() {
-        refuse_after_the_end(reader, props, key)?;
-        conflict_ts = check_conflict(props, key, newest)?;
+        refuse_after_the_end(reader, props, key, &state)?;
+        conflict_ts = check_conflict(props, key, state.newest)?;
     }
-    let existing = current.as_ref().filter(|current| current.kind == VersionKind::Put);
+    let existing = state.existing();
     if should_not_exist && let Some(existing) = existing {
         return Err(already_exists(key, existing));
     }
@@ -97,9 +96,14 @@ fn own_lock(loaded: Option<LoadedLock>, props: &PessimisticLockProps, key: &[u8]
 }
 
 /// A request that arrives after the transaction ended must not leave a lock behind.
-fn refuse_after_the_end<R: EngineRead>(reader: &mut MvccReader<'_, R>, props: &PessimisticLockProps, key: &[u8]) -> Result<()> {
+fn refuse_after_the_end<R: EngineRead>(
+    reader: &mut MvccReader<'_, R>,
+    props: &PessimisticLockProps,
+    key: &[u8],
+    state: &KeyState<R::Value<'_>>,
+) -> Result<()> {
     let start_ts = props.start_ts;
-    match reader.txn_status_without_lock(key, start_ts)? {
+    match reader.txn_status_behind(key, start_ts, state.current.as_ref())? {
         TxnStatus::Committed { commit_ts, .. } => Err(Error::Committed { key: Bytes::copy_from_slice(key), start_ts, commit_ts }),
         TxnStatus::RolledBack { .. } => Err(Error::PessimisticLockRolledBack { key: Bytes::copy_from_slice(key), start_ts }),
         TxnStatus::Locked(_) | TxnStatus::Unknown => Ok(()),

@@ -13,13 +13,15 @@
 //! - A lock's min_commit_ts is above start_ts, for_update_ts, the newest commit of the key and (raised by [`Publish`]) max_ts.
 //! - A prewrite that comes again answers as the first one did: by its lock, or by its commit.
 
+use std::ops::Deref;
+
 use base::TimeStamp;
 use bytes::Bytes;
 use engine::EngineRead;
 
 use crate::{
     Commit, CurrentVersion, Error, LoadedLock, Lock, LockKind, LockPlace, MvccReader, MvccTxn, PessimisticLockLoss, Result, TxnStatus,
-    VersionKind, WriteConflictReason, guards, writes::OnePhaseWrite,
+    WriteConflictReason, guards, reader::KeyState, writes::OnePhaseWrite,
 };
 
 /// What a transaction does to a key.
@@ -186,25 +188,24 @@ pub fn prewrite<R: EngineRead>(
         OwnLock::Pessimistic(loaded) => Some(loaded),
         OwnLock::None => None,
     };
-    let current = reader.load_current(key)?;
-    let newest = reader.newest_commit(key, current.as_ref())?;
+    let state = reader.load_state(key)?;
     if own.is_none()
-        && let Some(committed) = check_conflict(reader, props, key, check, newest)?
+        && let Some(committed) = check_conflict(reader, props, key, check, &state)?
     {
         return Ok(committed);
     }
-    check_existence(props, mutation, current.as_ref())?;
+    check_existence(props, mutation, &state)?;
     let kind = match mutation.op {
         Op::CheckNotExists => return Ok(Prewritten::Checked),
         Op::Put | Op::Insert => LockKind::Put,
         Op::Delete => LockKind::Delete,
         Op::Lock => LockKind::Lock,
     };
-    let mut lock = new_lock(props, mode, mutation, kind, own.as_ref(), newest);
+    let mut lock = new_lock(props, mode, mutation, kind, own.as_ref(), state.newest);
     publish(key, &mut lock);
     if *mode == CommitMode::OnePhase {
-        let current = current.map(|current| current.record().to_vec());
-        txn.one_phase.push(OnePhaseWrite { key: mutation.key.clone(), lock, replaced: own, current, newest });
+        let current = state.current.map(|current| current.record().to_vec());
+        txn.one_phase.push(OnePhaseWrite { key: mutation.key.clone(), lock, replaced: own, current, newest: state.newest });
         return Ok(Prewritten::WaitsForOnePhase);
     }
     if let CommitMode::Async { max_commit_ts, .. } = mode
@@ -254,10 +255,10 @@ fn check_conflict<R: EngineRead>(
     props: &PrewriteProps,
     key: &[u8],
     check: PessimisticCheck,
-    newest: Option<Commit>,
+    state: &KeyState<R::Value<'_>>,
 ) -> Result<Option<Prewritten>> {
     // Rule 7: a request that comes again, or too late, is told what became of its transaction rather than of a conflict.
-    let fate = reader.txn_status_without_lock(key, props.start_ts)?;
+    let fate = reader.txn_status_behind(key, props.start_ts, state.current.as_ref())?;
     if let TxnStatus::Committed { commit_ts, .. } = fate {
         return Ok(Some(Prewritten::Committed { commit_ts }));
     }
@@ -268,7 +269,7 @@ fn check_conflict<R: EngineRead>(
             (for_update_ts, WriteConflictReason::LazyUniquenessCheck)
         }
         (TxnMode::Pessimistic { .. }, PessimisticCheck::MustBeLocked) => {
-            lost_lock_may_be_replaced(props, key, newest, rolled_back)?;
+            lost_lock_may_be_replaced(props, key, state.newest, rolled_back)?;
             return Ok(None);
         }
         (TxnMode::Pessimistic { .. }, PessimisticCheck::Skip) => (TimeStamp::MAX, WriteConflictReason::PessimisticRetry),
@@ -286,7 +287,7 @@ fn check_conflict<R: EngineRead>(
     if rolled_back {
         return conflict(props.start_ts, TimeStamp::ZERO, WriteConflictReason::SelfRolledBack);
     }
-    match newest {
+    match state.newest {
         Some(newest) if newest.commit_ts > allowed_ts => conflict(newest.start_ts, newest.commit_ts, reason),
         _ => Ok(None),
     }
@@ -302,12 +303,8 @@ fn lost_lock_may_be_replaced(props: &PrewriteProps, key: &[u8], newest: Option<C
     Err(Error::PessimisticLockNotFound { key: Bytes::copy_from_slice(key), start_ts: props.start_ts, loss })
 }
 
-fn check_existence<V: std::ops::Deref<Target = [u8]>>(
-    props: &PrewriteProps,
-    mutation: &Mutation,
-    current: Option<&CurrentVersion<V>>,
-) -> Result<()> {
-    let existing = current.filter(|current| current.kind == VersionKind::Put);
+fn check_existence<V: Deref<Target = [u8]>>(props: &PrewriteProps, mutation: &Mutation, state: &KeyState<V>) -> Result<()> {
+    let existing = state.existing();
     if let (Op::Insert | Op::CheckNotExists, Some(existing)) = (mutation.op, existing) {
         let value = Bytes::copy_from_slice(existing.value());
         return Err(Error::AlreadyExists { key: mutation.key.clone(), existing_start_ts: existing.start_ts, value });
@@ -320,12 +317,13 @@ fn check_existence<V: std::ops::Deref<Target = [u8]>>(
     if holds || props.assertion_level == AssertionLevel::Off {
         return Ok(());
     }
+    let found = state.current.as_ref().map(CurrentVersion::commit);
     Err(Error::AssertionFailed {
         key: mutation.key.clone(),
         start_ts: props.start_ts,
         assertion: mutation.assertion,
-        existing_start_ts: current.map_or(TimeStamp::ZERO, |current| current.start_ts),
-        existing_commit_ts: current.map_or(TimeStamp::ZERO, |current| current.commit_ts),
+        existing_start_ts: found.map_or(TimeStamp::ZERO, |found| found.start_ts),
+        existing_commit_ts: found.map_or(TimeStamp::ZERO, |found| found.commit_ts),
     })
 }
 
