@@ -446,6 +446,16 @@ error_codes! {
     ER_REGEXP_ILLEGAL_ARGUMENT = 3685 "HY000";
     /// Regular expression: syntax error.
     ER_REGEXP_RULE_SYNTAX = 3687 "HY000";
+    /// A malformed packet.
+    ER_MALFORMED_PACKET = 1835 "HY000";
+    /// The statement has no open cursor.
+    ER_STMT_HAS_NO_OPEN_CURSOR = 1421 "HY000";
+    /// The account is locked.
+    ER_ACCOUNT_HAS_BEEN_LOCKED = 3118 "HY000";
+    /// An operation on accounts failed.
+    ER_CANNOT_USER = 1396 "HY000";
+    /// Transaction characteristics cannot change inside a transaction.
+    ER_CANT_CHANGE_TX_CHARACTERISTICS = 1568 "25001";
 }
 
 #[cfg(test)]

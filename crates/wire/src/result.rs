@@ -204,7 +204,7 @@ mod tests {
     #[tokio::test]
     async fn ok_and_error_packets_have_the_documented_layout() {
         let ok = OkPacket { affected_rows: 2, last_insert_id: 300, status: StatusFlags::SERVER_STATUS_AUTOCOMMIT, warnings: 1, info: b"" };
-        assert_eq!(sent(|w| write_ok(w, &ok)).await, [10, 0, 0, 1, 0, 2, 0xfc, 0x2c, 1, 2, 0, 1, 0]);
+        assert_eq!(sent(|w| write_ok(w, &ok)).await, [9, 0, 0, 1, 0, 2, 0xfc, 0x2c, 1, 2, 0, 1, 0]);
         let error = MysqlError::new(types::mysql_error::ER_PARSE_ERROR, "x");
         assert_eq!(sent(|w| write_error(w, &error)).await, b"\x0a\0\0\x01\xff\x28\x04#42000x");
     }
