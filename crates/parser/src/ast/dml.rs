@@ -132,10 +132,8 @@ pub struct LoadDataStmt {
     pub charset: Option<Ident>,
     /// `FIELDS …`.
     pub fields: FieldsFormat,
-    /// `LINES STARTING BY`.
-    pub lines_starting: Option<String>,
-    /// `LINES TERMINATED BY`.
-    pub lines_terminated: Option<String>,
+    /// `LINES …`.
+    pub lines: LinesFormat,
     /// `IGNORE n LINES`.
     pub ignore_lines: u64,
     /// Columns and user variables in file order.
@@ -155,6 +153,15 @@ pub struct FieldsFormat {
     pub optionally: bool,
     /// ESCAPED BY.
     pub escaped: Option<String>,
+}
+
+/// `LINES …` of LOAD DATA and INTO OUTFILE; `None` is the default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinesFormat {
+    /// STARTING BY.
+    pub starting: Option<String>,
+    /// TERMINATED BY.
+    pub terminated: Option<String>,
 }
 
 /// REPLACE or IGNORE for duplicates, in LOAD DATA and CREATE TABLE … SELECT.

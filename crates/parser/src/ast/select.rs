@@ -1,6 +1,6 @@
 //! Queries: SELECT, VALUES, TABLE, set operations, WITH, table references.
 
-use super::{ColumnType, Expr, Ident, JsonOnResponse, Literal, SourceText, TableName};
+use super::{ColumnType, Expr, FieldsFormat, Ident, JsonOnResponse, LinesFormat, Literal, SourceText, TableName};
 
 /// A query expression with the clauses that apply to all of it.
 ///
@@ -329,9 +329,22 @@ pub enum IntoClause {
     /// `INTO @a, @b`: user variables, in lower case.
     Vars(Vec<Ident>),
     /// `INTO OUTFILE 'path' …`.
-    Outfile(String),
+    Outfile(Box<OutfileSpec>),
     /// `INTO DUMPFILE 'path'`.
     Dumpfile(String),
+}
+
+/// The file of `INTO OUTFILE` and how it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutfileSpec {
+    /// The path.
+    pub file: String,
+    /// `CHARACTER SET`.
+    pub charset: Option<Ident>,
+    /// `FIELDS …`.
+    pub fields: FieldsFormat,
+    /// `LINES …`.
+    pub lines: LinesFormat,
 }
 
 /// `WITH`.
