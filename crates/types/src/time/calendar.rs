@@ -45,7 +45,8 @@ pub const fn day_number(year: u16, month: u8, day: u8) -> i64 {
     } else {
         days -= (m * 4 + 23) / 10;
     }
-    days + y.div_euclid(4) - (y.div_euclid(100) + 1) * 3 / 4
+    // Division towards zero: the "year before year 0" adds no leap day.
+    days + y / 4 - (y / 100 + 1) * 3 / 4
 }
 
 /// Year, month and day of a day number; `None` outside of 0000-01-01 to 9999-12-31.
