@@ -10,6 +10,7 @@
 //! | [`charset`], [`collation`] | how text is counted, compared, ordered, hashed |
 //! | [`text`] | values as MySQL prints them |
 //! | [`value`], [`index_entry`] | values in keys, rows and index entries |
+//! | [`convert`] | what INSERT stores, what CAST makes of a value |
 //! | [`error`], [`mysql_error`] | what can go wrong with values; MySQL's numbers and SQLSTATEs |
 //!
 //! Invariants that hold everywhere:
@@ -22,6 +23,7 @@ pub mod charset;
 pub mod chunk;
 pub mod collation;
 pub mod column;
+pub mod convert;
 pub mod datum;
 pub mod decimal;
 pub mod error;
@@ -38,6 +40,7 @@ pub use charset::Charset;
 pub use chunk::{Chunk, RowRef};
 pub use collation::Collation;
 pub use column::{Column, ColumnData};
+pub use convert::ConvertMode;
 pub use datum::{Datum, DatumRef};
 pub use decimal::Decimal;
 pub use error::{Error, Result};
