@@ -61,6 +61,11 @@ impl InfoSchema {
         self.tables.get(&id).cloned()
     }
 
+    /// A table by id, borrowed.
+    pub fn table_ref(&self, id: TableId) -> Option<&Arc<TableInfo>> {
+        self.tables.get(&id)
+    }
+
     /// The tables of a database, ordered by name; empty when there is no such database.
     pub fn tables(&self, database: &str) -> Vec<Arc<TableInfo>> {
         let Some(entry) = self.databases.get(&*folded(database)) else { return Vec::new() };

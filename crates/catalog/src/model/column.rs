@@ -38,7 +38,6 @@ pub struct ColumnInfo {
     /// Position in [`TableInfo::columns`](super::TableInfo::columns).
     pub offset: usize,
     /// The type with its character set, collation and flags.
-    #[serde(with = "persist::field_type")]
     pub ty: FieldType,
     /// The DEFAULT clause.
     pub default: ColumnDefault,

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use types::{Charset, Collation};
 
 use super::SchemaState;
-use crate::persist;
 
 /// A database ("schema" in the standard's words): a name space for tables with a default collation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,10 +14,8 @@ pub struct DatabaseInfo {
     /// As written by its creator; looked up case-insensitively.
     pub name: String,
     /// Default character set of new tables.
-    #[serde(with = "persist::charset")]
     pub charset: Charset,
     /// Default collation of new tables.
-    #[serde(with = "persist::collation")]
     pub collation: Collation,
     /// Public, or on its way out.
     pub state: SchemaState,

@@ -11,6 +11,7 @@
 
 mod column;
 mod database;
+mod flags;
 mod index;
 mod state;
 mod table;

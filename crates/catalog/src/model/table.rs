@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use types::{Charset, Collation};
 
 use super::{ColumnInfo, IndexInfo, SchemaState};
-use crate::{name::eq_ignore_case, persist};
+use crate::name::eq_ignore_case;
 
 /// Where a table's rows come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,10 +52,8 @@ pub struct TableInfo {
     /// What the row key is made of.
     pub pk: PrimaryKey,
     /// Default character set of new columns.
-    #[serde(with = "persist::charset")]
     pub charset: Charset,
     /// Default collation of new columns.
-    #[serde(with = "persist::collation")]
     pub collation: Collation,
     /// The COMMENT clause.
     pub comment: String,

@@ -1,0 +1,114 @@
+//! The first start on an empty store: system databases, grant tables, the root account.
+//!
+//! One transaction writes it all, so a crash leaves either nothing or everything, and of two processes that start at once one
+//! finds the other's work. A store that holds meta or table keys but not our mark belongs to another system and is left alone.
+//!
+//! | version | what it brought |
+//! |---|---|
+//! | 1 | databases `mysql` and `test`; grant tables; `root@'%'` without password |
+
+use base::{DatabaseId, KeyRange, TableId};
+use client::{Client, ScanOptions, Transaction, TxnOptions, WriteFlags};
+use codec::{
+    Handle,
+    meta::META_PREFIX,
+    row::RowBuilder,
+    table::{TABLE_PREFIX, record_key},
+};
+use types::{
+    Charset, Collation, Datum,
+    value::{encode_key_datum, encode_row_value},
+};
+
+use crate::{
+    DatabaseInfo, Error, Result, SchemaState, TableInfo,
+    meta::{BootstrapInfo, Meta, SchemaDiff},
+    system_tables::{TABLES, root_account},
+};
+
+/// The version this program bootstraps to.
+pub const VERSION: u32 = 1;
+
+/// Bootstraps the store unless that has been done.
+pub async fn run(client: &Client) -> Result<()> {
+    loop {
+        let mut txn = client.begin(TxnOptions::default());
+        match Meta::new(&mut txn).bootstrap().await? {
+            Some(info) if info.version > VERSION => return Err(Error::NewerBootstrap { found: info.version, known: VERSION }),
+            Some(_) => return Ok(()),
+            None => {}
+        }
+        refuse_foreign_store(&mut txn).await?;
+        create_all(&mut txn, client.env().wall_ms()).await?;
+        match txn.commit().await {
+            Ok(_) => return Ok(()),
+            // Another process was quicker; look again.
+            Err(error) if error.is_retryable() => continue,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+async fn refuse_foreign_store(txn: &mut Transaction) -> Result<()> {
+    for prefix in [META_PREFIX, TABLE_PREFIX] {
+        let options = ScanOptions { key_only: true, limit: Some(1), ..ScanOptions::default() };
+        let mut scanner = txn.scan(KeyRange::prefix(&[prefix]), options);
+        if let Some((key, _)) = scanner.next_page().await?.and_then(|page| page.into_iter().next()) {
+            return Err(Error::ForeignMetaKeys { key: key.to_vec() });
+        }
+    }
+    Ok(())
+}
+
+async fn create_all(txn: &mut Transaction, now_ms: u64) -> Result<()> {
+    let mut meta = Meta::new(txn);
+    let mut id = meta.allocate_ids(2 + TABLES.len() as i64).await?;
+    let mut next_id = || {
+        id += 1;
+        id - 1
+    };
+    let mut diff = SchemaDiff::default();
+    let mysql = DatabaseId(next_id());
+    for (database, name) in [(mysql, "mysql"), (DatabaseId(next_id()), "test")] {
+        meta.put_database(&DatabaseInfo {
+            id: database,
+            name: name.to_owned(),
+            charset: Charset::Utf8mb4,
+            collation: Collation::Utf8mb4_0900AiCi,
+            state: SchemaState::Public,
+        })?;
+        diff.databases.push(database);
+    }
+    let mut accounts = None;
+    for definition in TABLES {
+        let table = definition.build(TableId(next_id()), mysql, now_ms);
+        meta.put_table(&table)?;
+        diff.tables.push((mysql, table.id));
+        if definition.name == "user" {
+            accounts = Some(table);
+        }
+    }
+    meta.next_schema_version(diff).await?;
+    meta.put_bootstrap(&BootstrapInfo { version: VERSION, created_ms: now_ms })?;
+    let accounts = accounts.expect("the list of system tables has mysql.user");
+    let (key, value) = encode_row(&accounts, &root_account(&accounts))?;
+    txn.set(key.into(), value.into(), WriteFlags::INSERT)?;
+    Ok(())
+}
+
+/// The record of a row of a system table: clustered by its leading columns, without secondary indexes.
+fn encode_row(table: &TableInfo, row: &[Datum]) -> Result<(Vec<u8>, Vec<u8>)> {
+    let mut handle = Vec::new();
+    for offset in table.primary_key_columns() {
+        encode_key_datum(&mut handle, row[offset].as_ref(), &table.columns[offset].ty, false)?;
+    }
+    let mut builder = RowBuilder::new();
+    builder.start();
+    for (column, value) in table.columns.iter().zip(row) {
+        match value {
+            Datum::Null => builder.push_null(column.id),
+            value => builder.push_with(column.id, |cell| encode_row_value(cell, value.as_ref(), &column.ty))?,
+        }
+    }
+    Ok((record_key(table.id, &Handle::Common(handle.into())), builder.finish()))
+}
