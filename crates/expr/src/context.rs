@@ -191,14 +191,7 @@ pub struct ConnInfo {
 
 impl Default for ConnInfo {
     fn default() -> Self {
-        ConnInfo {
-            id: 0,
-            user: "root".into(),
-            host: "localhost".into(),
-            account: "root@%".into(),
-            database: None,
-            version: "8.0.0".into(),
-        }
+        ConnInfo { id: 0, user: "root".into(), host: "localhost".into(), account: "root@%".into(), database: None, version: "8.0.0".into() }
     }
 }
 
@@ -413,7 +406,7 @@ impl Default for EvalCtx {
             params: Arc::from([]),
             sql_mode: SqlMode::default(),
             changes_data: false,
-            time_zone: TimeZone::utc(),
+            time_zone: TimeZone::UTC,
             now_micros: 0,
             connection: Arc::new(ConnInfo::default()),
             user_vars: Arc::new(UserVars::default()),
@@ -436,6 +429,31 @@ impl EvalCtx {
     /// Records a warning.
     pub fn warn(&self, code: u16, message: impl Into<String>) {
         self.warnings.warn(code, message);
+    }
+
+    /// The same statement with other parameters: those of a subquery's result or of an outer row. Warnings and session state are shared.
+    #[must_use]
+    pub fn with_params(&self, params: Arc<[Datum]>) -> EvalCtx {
+        EvalCtx {
+            params,
+            sql_mode: self.sql_mode,
+            changes_data: self.changes_data,
+            time_zone: self.time_zone.clone(),
+            now_micros: self.now_micros,
+            connection: self.connection.clone(),
+            user_vars: self.user_vars.clone(),
+            last_insert_id: self.last_insert_id.clone(),
+            row_count: self.row_count,
+            found_rows: self.found_rows,
+            div_precision_increment: self.div_precision_increment,
+            collation_connection: self.collation_connection,
+            group_concat_max_len: self.group_concat_max_len,
+            max_allowed_packet: self.max_allowed_packet,
+            default_week_format: self.default_week_format,
+            warnings: self.warnings.clone(),
+            host: self.host.clone(),
+            rand: Mutex::new(self.rand.lock().clone()),
+        }
     }
 
     /// The value of a parameter.

@@ -28,7 +28,9 @@ fn write_constant(f: &mut fmt::Formatter<'_>, value: &Datum, class: EvalType) ->
         Datum::Double(v) => write!(f, "{v}"),
         Datum::Decimal(v) => write!(f, "{v}"),
         Datum::Bytes(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) if class == EvalType::String || class == EvalType::Json => write!(f, "'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
+            Ok(text) if class == EvalType::String || class == EvalType::Json => {
+                write!(f, "'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+            }
             Ok(text) => write!(f, "'{text}'"),
             Err(_) => {
                 f.write_str("0x")?;
@@ -37,8 +39,6 @@ fn write_constant(f: &mut fmt::Formatter<'_>, value: &Datum, class: EvalType) ->
         },
         Datum::Time(v) => write!(f, "'{v}'"),
         Datum::Duration(v) => write!(f, "'{v}'"),
-        #[allow(unreachable_patterns, reason = "the value enum grows with the types that are added")]
-        other => write!(f, "{other:?}"),
     }
 }
 

@@ -70,7 +70,9 @@ pub enum Error {
         value: String,
     },
     /// Two collations that cannot be reconciled (1267).
-    #[error("Illegal mix of collations ({left_collation},{left_coercibility}) and ({right_collation},{right_coercibility}) for operation '{operation}'")]
+    #[error(
+        "Illegal mix of collations ({left_collation},{left_coercibility}) and ({right_collation},{right_coercibility}) for operation '{operation}'"
+    )]
     IllegalMixOf2 {
         /// First operand's collation.
         left_collation: &'static str,
@@ -126,6 +128,19 @@ pub enum Error {
         /// MySQL's text for it.
         message: String,
     },
+    /// A value that a function refuses (1411).
+    #[error("Incorrect {kind} value: '{value}' for function {function}")]
+    BadFunctionValue {
+        /// Type name as MySQL prints it.
+        kind: &'static str,
+        /// The offending value.
+        value: String,
+        /// The function's name.
+        function: &'static str,
+    },
+    /// Bit operators on binary strings of different lengths (3513).
+    #[error("Binary operands of bitwise operators must be of equal length")]
+    BitStringLengths,
     /// Start position of a regular expression function beyond the subject (3686).
     #[error("Index out of bounds in regular expression search.")]
     RegexpIndexOutOfBounds,
@@ -190,6 +205,8 @@ impl Error {
             Error::RegexpIllegalArgument => 3685,
             Error::RegexpIndexOutOfBounds => 3686,
             Error::RegexpSyntax { code, .. } | Error::BadCastTarget { code, .. } => *code,
+            Error::BadFunctionValue { .. } => 1411,
+            Error::BitStringLengths => 3513,
             Error::InvalidGroupFunction => 1111,
             Error::ResultTooLarge { .. } => 1301,
             Error::Interrupted => 1317,
@@ -201,7 +218,10 @@ impl Error {
     pub fn sqlstate(&self) -> &'static str {
         match self {
             Error::Types(e) => e.sqlstate(),
-            Error::UnknownFunction { .. } | Error::WrongArity { .. } | Error::CollationCharsetMismatch { .. } | Error::NotSupported { .. } => "42000",
+            Error::UnknownFunction { .. }
+            | Error::WrongArity { .. }
+            | Error::CollationCharsetMismatch { .. }
+            | Error::NotSupported { .. } => "42000",
             Error::UnknownCharset { .. } | Error::BadCastTarget { .. } => "42000",
             Error::OutOfRange { .. } => "22003",
             Error::DivisionByZero => "22012",
@@ -217,6 +237,8 @@ impl Error {
             | Error::RegexpIllegalArgument
             | Error::RegexpIndexOutOfBounds
             | Error::RegexpSyntax { .. }
+            | Error::BadFunctionValue { .. }
+            | Error::BitStringLengths
             | Error::InvalidGroupFunction
             | Error::ResultTooLarge { .. } => "HY000",
         }

@@ -144,7 +144,9 @@ impl PartialEq for Expr {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Expr::Column { index: a, .. }, Expr::Column { index: b, .. }) => a == b,
-            (Expr::Constant { value: a, ty: x }, Expr::Constant { value: b, ty: y }) => a == b && x.tp == y.tp && x.collation == y.collation,
+            (Expr::Constant { value: a, ty: x }, Expr::Constant { value: b, ty: y }) => {
+                a == b && x.tp == y.tp && x.collation == y.collation
+            }
             (Expr::Param { index: a, ty: x }, Expr::Param { index: b, ty: y }) => a == b && x.tp == y.tp,
             (Expr::Call(a), Expr::Call(b)) => a == b,
             _ => false,
@@ -271,6 +273,13 @@ impl Expr {
                 out.push(*index);
             }
         });
+    }
+
+    /// The indexes of all columns used, each once.
+    pub fn columns_used(&self) -> Vec<usize> {
+        let mut out = Vec::new();
+        self.columns(&mut out);
+        out
     }
 
     /// Replaces every column index by `f(index)`.

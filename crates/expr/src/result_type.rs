@@ -228,7 +228,8 @@ fn merge_ints(a: &FieldType, b: &FieldType) -> FieldType {
             rank = unsigned_rank.max(signed_rank) + 1;
         }
     }
-    let mut ty = sized(BY_RANK[usize::from(rank.clamp(1, 5)) - 1], a.flen.max(b.flen).max(if rank == 5 && a.flen.max(b.flen) < 1 { 20 } else { 0 }));
+    let mut ty =
+        sized(BY_RANK[usize::from(rank.clamp(1, 5)) - 1], a.flen.max(b.flen).max(if rank == 5 && a.flen.max(b.flen) < 1 { 20 } else { 0 }));
     ty.unsigned = ua && ub;
     ty
 }
