@@ -14,8 +14,10 @@
 //! - `output` are the types of what the last operator hands up.
 
 use base::{ColumnId, IndexId, TableId};
-use expr::{AggDesc, Expr};
+use expr::{AggDesc, EvalCtx, Expr};
 use types::{Datum, FieldType};
+
+use crate::Error;
 
 /// The id of the pseudo column that holds the row's handle: an integer where the handle is one, else the bytes of the common handle.
 pub const HANDLE_COLUMN: ColumnId = ColumnId(-1);
@@ -125,14 +127,14 @@ pub enum DagOp {
         /// Rows arrive ordered by the group keys, so that a group is finished when its keys change.
         streamed: bool,
     },
-    /// The first `limit` rows in the order of `by`.
+    /// The first rows in the order of `by`: offset and count together, because a pushed-down limit never skips (see [`RowLimit`]).
     TopN {
         /// The sort keys, most significant first.
         by: Vec<SortKey>,
         /// How many rows are kept.
         limit: RowLimit,
     },
-    /// The first rows of what arrives.
+    /// The first rows of what arrives: offset and count together.
     Limit(RowLimit),
 }
 
@@ -146,6 +148,8 @@ pub struct SortKey {
 }
 
 /// `LIMIT offset, count` with both as constant expressions, because a cached plan gets them as parameters.
+///
+/// Inside a [`DagPlan`] it lets [`RowLimit::total`] rows through: several executions may run beside each other, so only the consumer can skip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowLimit {
     /// Rows to skip; `None` for 0.
@@ -169,5 +173,30 @@ impl ScanSpec {
             Self::Table(scan) => &scan.columns,
             Self::Index(scan) => &scan.columns,
         }
+    }
+}
+
+impl RowLimit {
+    /// The count for this execution.
+    pub fn count(&self, ctx: &EvalCtx) -> Result<u64, Error> {
+        row_count(&self.count, ctx)
+    }
+
+    /// The offset for this execution; 0 without one.
+    pub fn offset(&self, ctx: &EvalCtx) -> Result<u64, Error> {
+        self.offset.as_ref().map_or(Ok(0), |offset| row_count(offset, ctx))
+    }
+
+    /// Offset and count together: what a pushed-down limit must let through.
+    pub fn total(&self, ctx: &EvalCtx) -> Result<u64, Error> {
+        Ok(self.offset(ctx)?.saturating_add(self.count(ctx)?))
+    }
+}
+
+fn row_count(expr: &Expr, ctx: &EvalCtx) -> Result<u64, Error> {
+    match expr.eval_const(ctx)? {
+        Datum::UInt(n) => Ok(n),
+        Datum::Int(n) if n >= 0 => Ok(n as u64),
+        _ => Err(Error::InvalidLimit),
     }
 }
