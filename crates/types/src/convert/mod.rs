@@ -24,6 +24,8 @@ pub mod numeric;
 mod store;
 mod store_text;
 mod store_time;
+#[cfg(test)]
+mod tests;
 
 pub use cast::{cast, to_bool};
 pub use store::store;

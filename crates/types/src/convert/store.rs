@@ -185,7 +185,7 @@ impl Conversion<'_> {
             DatumRef::Bytes(text) => {
                 let (value, _) = self.integer_of_text(text, &FieldType::bigint())?;
                 // '0' and '00' are the year 2000, '0000' is the year 0.
-                (value, text.trim_ascii().len() < 4)
+                (value, text.trim_ascii().len() < 4 && text.trim_ascii().first().is_some_and(u8::is_ascii_digit))
             }
             DatumRef::Time(value) => (i128::from(value.to_zone(self.zone).year()), false),
             other => (self.wide_integer(other, &FieldType::bigint())?.0, false),

@@ -93,14 +93,9 @@ impl Decimal {
         // quotient * 10^scale = self.magnitude * 10^(scale + other.scale - self.scale) / other.magnitude
         let shift = (scale + usize::from(other.scale)) as i64 - i64::from(self.scale);
         let quotient = if shift >= 0 {
-            let first = wide::mul(&self.magnitude, &wide::POWERS[(shift as usize).min(wide::MAX_POWER)]);
-            let left = (shift as usize).saturating_sub(wide::MAX_POWER);
-            if left == 0 {
-                wide::div_rem(&first, &other.magnitude).0
-            } else {
-                let narrowed = wide::narrow(&first).ok_or(DecimalError::Overflow)?;
-                wide::div_rem(&wide::mul(&narrowed, &wide::POWERS[left]), &other.magnitude).0
-            }
+            let mut dividend = wide::widen(&self.magnitude);
+            wide::mul_power_wide(&mut dividend, shift as usize).ok_or(DecimalError::Overflow)?;
+            wide::div_rem(&dividend, &other.magnitude).0
         } else {
             let (cut, _) = wide::div_power(&self.magnitude, shift.unsigned_abs() as usize);
             wide::div_rem(&wide::widen(&cut), &other.magnitude).0
@@ -222,13 +217,20 @@ impl Decimal {
 
     /// A number of a magnitude of twice the width; fraction digits that find no room are cut off.
     fn from_wide(negative: bool, mut magnitude: U512, mut scale: usize, shown: usize) -> Result<Self, DecimalError> {
-        // Digits behind 2 * MAX_SCALE are never asked for.
-        while wide::narrow(&magnitude).is_none_or(|low| wide::digits(&low) > MAX_DIGITS) || scale > MAX_DIGITS {
-            let step = scale.min(1);
-            if step == 0 {
+        loop {
+            let excess = match wide::narrow(&magnitude) {
+                Some(low) => wide::digits(&low).saturating_sub(MAX_DIGITS),
+                None => wide::excess_digits(&magnitude),
+            };
+            let excess = excess.max(scale.saturating_sub(MAX_DIGITS));
+            if excess == 0 {
+                break;
+            }
+            if excess > scale {
                 return Err(DecimalError::Overflow);
             }
-            wide::div_small(&mut magnitude, 10);
+            let step = excess.min(19);
+            wide::div_small(&mut magnitude, wide::power_u64(step));
             scale -= step;
         }
         let narrow = wide::narrow(&magnitude).expect("the loop above ends only with a narrow magnitude");

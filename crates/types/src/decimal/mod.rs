@@ -21,6 +21,8 @@
 mod arith;
 mod binary;
 mod number;
+#[cfg(test)]
+mod tests;
 mod text;
 mod wide;
 

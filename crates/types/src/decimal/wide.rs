@@ -142,6 +142,25 @@ pub(super) fn mul_power(a: &U256, n: usize) -> Option<U256> {
     narrow(&mul(a, &POWERS[n]))
 }
 
+/// Multiplies in place by 10^n; `None` on overflow.
+pub(super) fn mul_power_wide(a: &mut U512, n: usize) -> Option<()> {
+    let mut left = n;
+    while left > 0 {
+        let step = left.min(19);
+        let mut carry = 0u128;
+        for limb in a.iter_mut() {
+            carry += u128::from(*limb) * u128::from(power_u64(step));
+            *limb = carry as u64;
+            carry >>= 64;
+        }
+        if carry != 0 {
+            return None;
+        }
+        left -= step;
+    }
+    Some(())
+}
+
 /// Divides in place by a small number; returns the remainder.
 #[inline]
 pub(super) fn div_small(a: &mut [u64], divisor: u64) -> u64 {
@@ -182,6 +201,17 @@ pub(super) fn digits(a: &U256) -> usize {
         return medium.ilog10() as usize + 1;
     }
     POWERS.partition_point(|power| compare(power, a) != Ordering::Greater)
+}
+
+/// Digits by which a number above 256 bits is at least too long for them; never more than it is.
+pub(super) fn excess_digits(a: &U512) -> usize {
+    let bits = 512
+        - a.iter()
+            .rev()
+            .try_fold(0, |zeros, limb| if *limb == 0 { Ok(zeros + 64) } else { Err(zeros + limb.leading_zeros()) })
+            .unwrap_or_else(|zeros| zeros);
+    // A bit is 0.30103 digits; 10^76 has 253 of them.
+    ((bits as usize).saturating_sub(254) * 30_102 / 100_000).max(1)
 }
 
 /// Quotient and remainder of `a / b` by schoolbook division (Knuth, The Art of Computer Programming 2, 4.3.1, algorithm D); `b` is not zero.

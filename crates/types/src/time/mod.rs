@@ -15,8 +15,6 @@
 //! | [`calendar`] | day numbers, weekdays, weeks |
 //! | `parse` | text and numbers to temporal values |
 //! | [`duration`] | TIME |
-//! | [`interval`] | DATE_ADD and its units |
-//! | [`format`](mod@format) | DATE_FORMAT, TIME_FORMAT, STR_TO_DATE |
 //! | [`zone`] | time zones |
 
 pub mod calendar;

@@ -277,9 +277,11 @@ impl Duration {
         if !rest.first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.') {
             return Err(TimeError::Invalid);
         }
-        // A text as long as a date and time is one, when it can be read as such.
+        // A text as long as a date and time is one when it can be read as such: digits alone, or a blank or `T` between the two.
+        let joined = rest.iter().any(|byte| matches!(byte, b' ' | b'T')) || !rest.contains(&b':');
         if !negative
             && rest.len() >= 12
+            && joined
             && let Ok(parsed) = Time::parse(rest, TimeKind::DateTime, fsp, &DateMode::default())
             && parsed.has_time
         {
