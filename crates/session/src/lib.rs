@@ -1,1 +1,48 @@
-//! Placeholder.
+//! Sessions: what a connection remembers between statements, and how a statement finds its way to planner and executor.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | `session` | one client's session and the calls the server makes on it |
+//! | `run` | statements with a plan: cache, transactions, repeats |
+//! | `statements` | statements the session does itself |
+//! | `transaction` | explicit and implied transactions, savepoints |
+//! | `plan_cache` | plans of prepared and text statements |
+//! | `prepared` | prepared statements |
+//! | [`vars`] | system variables |
+//! | `set`, `show`, `admin`, `explain`, `analyze` | the statements of these names |
+//! | `accounts` | accounts, passwords, privileges |
+//! | `virtual_tables` | rows of `information_schema` that describe sessions |
+//! | `connections` | who is connected; KILL |
+//! | `domain`, `background` | what all sessions share, and what the server does by itself |
+//!
+//! Invariants:
+//! - a statement happens whole or not at all; what was acknowledged is never repeated;
+//! - no lock is shared by all sessions on the path of a statement whose plan the session has used before.
+
+mod accounts;
+mod admin;
+mod analyze;
+mod background;
+mod connections;
+mod domain;
+mod error;
+mod explain;
+mod plan_cache;
+mod prepared;
+mod result;
+mod run;
+mod session;
+mod set;
+mod show;
+mod statements;
+mod transaction;
+pub mod vars;
+mod virtual_tables;
+
+pub use accounts::{Account, Accounts};
+pub use connections::{ConnectionHandle, ConnectionRegistry, Identity, Process};
+pub use domain::{Domain, DomainConfig};
+pub use error::Error;
+pub use prepared::PreparedInfo;
+pub use result::{Outcome, ResultRows, StatementResult};
+pub use session::{ClientInfo, Session};

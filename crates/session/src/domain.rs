@@ -1,0 +1,235 @@
+//! What the sessions of one server share.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicIsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use base::TableId;
+use catalog::Catalog;
+use client::Client;
+use ddl::Ddl;
+use parking_lot::Mutex;
+use planner::StatsSource;
+use stats::{StatsCache, TableStats};
+use tokio::task::JoinHandle;
+
+use crate::{
+    Error,
+    accounts::Accounts,
+    background,
+    connections::ConnectionRegistry,
+    plan_cache::SharedPlans,
+    vars::{GlobalVars, find},
+};
+
+/// How a server's SQL layer is set up.
+#[derive(Clone, Debug)]
+pub struct DomainConfig {
+    /// Version of this program.
+    pub version: String,
+    /// Connections served at the same time.
+    pub max_connections: usize,
+    /// Whether plans are kept.
+    pub plan_cache: bool,
+    /// Plans kept.
+    pub plan_cache_capacity: usize,
+    /// Address and port clients connect to, for the variables of the same names.
+    pub host: String,
+    /// See `host`.
+    pub port: u16,
+    /// Data directory, for the variable `datadir`.
+    pub data_dir: String,
+}
+
+impl Default for DomainConfig {
+    fn default() -> Self {
+        Self {
+            version: "0.0.0".to_owned(),
+            max_connections: 2000,
+            plan_cache: true,
+            plan_cache_capacity: 1000,
+            host: "127.0.0.1".to_owned(),
+            port: 4000,
+            data_dir: String::new(),
+        }
+    }
+}
+
+/// What the sessions of one server share.
+pub struct Domain {
+    client: Client,
+    catalog: Catalog,
+    ddl: Ddl,
+    stats: Stats,
+    globals: GlobalVars,
+    accounts: Accounts,
+    connections: ConnectionRegistry,
+    plans: SharedPlans,
+    prepared: AtomicIsize,
+    started: Instant,
+    version: String,
+    background: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// Statistics as the planner asks for them.
+pub(crate) struct Stats(pub StatsCache);
+
+impl StatsSource for Stats {
+    fn table_stats(&self, table: TableId) -> Option<Arc<TableStats>> {
+        Some(self.0.get(table))
+    }
+}
+
+impl Domain {
+    /// Bootstraps an empty store or loads what is there, and starts what works in the background.
+    pub async fn open(client: Client, config: DomainConfig) -> Result<Arc<Self>, Error> {
+        let catalog = Catalog::load(client.clone()).await?;
+        let stats = StatsCache::default();
+        let ddl = Ddl::start(catalog.clone(), stats.clone()).await?;
+        // Clients decide by the number in front what they may ask for: it is that of the MySQL this server behaves like.
+        let version = format!("8.0.36-Trine-{}", config.version);
+        let globals = GlobalVars::new([
+            ("version", version.clone()),
+            ("port", config.port.to_string()),
+            ("bind_address", config.host.clone()),
+            ("datadir", config.data_dir.clone()),
+            ("max_connections", config.max_connections.to_string()),
+        ]);
+        if !config.plan_cache {
+            for name in ["tidb_enable_prepared_plan_cache", "tidb_enable_non_prepared_plan_cache"] {
+                if let Some(definition) = find(name) {
+                    globals.set(definition, Some("OFF".to_owned()));
+                }
+            }
+        }
+        let accounts = Accounts::load(&client, &catalog).await?;
+        let domain = Arc::new(Self {
+            client,
+            catalog,
+            ddl,
+            stats: Stats(stats),
+            globals,
+            accounts,
+            connections: ConnectionRegistry::new(config.max_connections),
+            plans: SharedPlans::new(config.plan_cache_capacity),
+            prepared: AtomicIsize::new(0),
+            started: Instant::now(),
+            version,
+            background: Mutex::default(),
+        });
+        *domain.background.lock() = background::start(&domain);
+        Ok(domain)
+    }
+
+    /// Stops what works in the background. Sessions must have ended.
+    pub async fn close(&self) {
+        for task in self.background.lock().drain(..) {
+            task.abort();
+        }
+        self.ddl.stop().await;
+    }
+
+    /// The transaction client.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The schema.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// Schema changes.
+    pub fn ddl(&self) -> &Ddl {
+        &self.ddl
+    }
+
+    /// Statistics.
+    pub fn stats(&self) -> &StatsCache {
+        &self.stats.0
+    }
+
+    pub(crate) fn stats_source(&self) -> &dyn StatsSource {
+        &self.stats
+    }
+
+    /// Global variables.
+    pub fn globals(&self) -> &GlobalVars {
+        &self.globals
+    }
+
+    /// Accounts and privileges.
+    pub fn accounts(&self) -> &Accounts {
+        &self.accounts
+    }
+
+    /// The account a client that calls itself `user` at `client_host` belongs to.
+    pub fn account(&self, user: &str, client_host: &str) -> Option<crate::accounts::Account> {
+        self.accounts.find(user, client_host)
+    }
+
+    /// Connections of this server.
+    pub fn connections(&self) -> &ConnectionRegistry {
+        &self.connections
+    }
+
+    pub(crate) fn plans(&self) -> &SharedPlans {
+        &self.plans
+    }
+
+    /// Version announced to clients.
+    pub fn server_version(&self) -> &str {
+        &self.version
+    }
+
+    /// `max_connections`
+    pub fn max_connections(&self) -> usize {
+        self.connections.limit()
+    }
+
+    /// `max_allowed_packet`, in bytes.
+    pub fn max_allowed_packet(&self) -> usize {
+        self.globals.number("max_allowed_packet") as usize
+    }
+
+    /// `wait_timeout`
+    pub fn wait_timeout(&self) -> Duration {
+        Duration::from_secs(self.globals.number("wait_timeout"))
+    }
+
+    /// Time since the server started.
+    pub fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// The answer to COM_STATISTICS.
+    pub fn statistics_line(&self) -> String {
+        let uptime = self.uptime().as_secs();
+        let (hits, misses) = self.plans.hits_and_misses();
+        let questions = hits + misses;
+        format!(
+            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: 0  Opens: 0  Flush tables: 0  Open tables: 0  Queries per second \
+             avg: {:.3}",
+            self.connections.len(),
+            questions as f64 / uptime.max(1) as f64
+        )
+    }
+
+    /// Microseconds since the Unix epoch.
+    pub(crate) fn wall_micros(&self) -> i64 {
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
+    }
+
+    /// Prepared statements of all sessions.
+    pub(crate) fn prepared_statements(&self) -> usize {
+        self.prepared.load(Ordering::Relaxed).max(0) as usize
+    }
+
+    pub(crate) fn count_prepared(&self, change: isize) {
+        self.prepared.fetch_add(change, Ordering::Relaxed);
+    }
+}

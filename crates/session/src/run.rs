@@ -1,0 +1,425 @@
+//! Running statements that have a plan.
+//!
+//! A statement of autocommit that fails for a conflict with another transaction is repeated: nobody has seen anything of it. In a
+//! pessimistic transaction the statement is repeated at a newer `for_update_ts`, after what it had written is undone. An optimistic
+//! transaction is never repeated.
+
+use std::sync::Arc;
+
+use exec::{ExecCtx, Execution, MemTracker, RuntimeStats, TxnHandle};
+use parser::{Parsed, ast::Stmt};
+use planner::{ExplainMode, OutputColumn, PlanCtx, SystemVariables};
+use types::{Datum, FieldType, mysql_error::MysqlError};
+
+use crate::{
+    Error,
+    plan_cache::{CachedPlan, PlanKey, param_type},
+    result::{Outcome, ResultRows, StatementResult},
+    session::Session,
+    transaction::{Placement, StatementEnd},
+    vars::{GlobalVars, SessionVars},
+};
+
+/// Statements of autocommit run this often without locks before they take them.
+const OPTIMISTIC_TRIES: usize = 2;
+/// A statement that conflicts this often in a row gives up.
+const MAX_TRIES: usize = 256;
+
+/// System variables as the planner reads them.
+pub(crate) struct VariableReader<'a> {
+    pub vars: &'a SessionVars,
+    pub global: &'a GlobalVars,
+    pub session: SessionFigures,
+}
+
+/// Variables that are figures of the session rather than settings.
+#[derive(Clone, Copy)]
+pub(crate) struct SessionFigures {
+    pub last_insert_id: u64,
+    pub warnings: u64,
+    pub errors: u64,
+    pub current_ts: u64,
+}
+
+impl SystemVariables for VariableReader<'_> {
+    fn system_variable(&self, scope: Option<parser::ast::VarScope>, name: &str) -> Result<(Datum, FieldType), MysqlError> {
+        let figure = match name.to_ascii_lowercase().as_str() {
+            "last_insert_id" | "identity" => Some(self.session.last_insert_id),
+            "warning_count" => Some(self.session.warnings),
+            "error_count" => Some(self.session.errors),
+            "tidb_current_ts" => Some(self.session.current_ts),
+            _ => None,
+        };
+        match figure {
+            Some(figure) => Ok((Datum::UInt(figure), FieldType::unsigned_bigint())),
+            None => self.vars.read(scope, name, self.global),
+        }
+    }
+}
+
+/// What a statement is executed with.
+struct Run<'a> {
+    cached: &'a Arc<CachedPlan>,
+    params: Arc<[Datum]>,
+}
+
+impl Session {
+    /// Runs the first statement of a text.
+    pub(crate) async fn run_text(&mut self, sql: &[u8]) -> Result<(StatementResult, usize), Error> {
+        let mut normalized = std::mem::take(&mut self.normalized);
+        let is_normal = parser::normalize_into(sql, &self.vars.hot.parse, &mut normalized);
+        if is_normal && self.vars.hot.cache_text {
+            let env = self.plan_env();
+            let key = PlanKey { text: &normalized.key, param_types: &[], env: &env };
+            let current = self.domain.catalog().current();
+            if let Some(cached) = self.plans.get(self.domain.plans(), &key, &current)
+                && self.admit(&cached)?
+            {
+                let params = literal_values(&normalized.literals);
+                self.normalized = normalized;
+                self.forget_diagnostics();
+                let result = self.run_plan(&cached, params).await?;
+                return Ok((result, sql.len()));
+            }
+        }
+        let parsed = parser::parse_one_bytes(sql, &self.vars.hot.parse);
+        let parsed = match parsed {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                self.normalized = normalized;
+                self.forget_diagnostics();
+                return Err(error.into());
+            }
+        };
+        let more = sql[parsed.consumed..].iter().any(|byte| !byte.is_ascii_whitespace() && *byte != b';');
+        if more && !self.client.multi_statements {
+            return Err(self.second_statement(sql, parsed.consumed));
+        }
+        let consumed = if more { parsed.consumed } else { sql.len() };
+        if !has_plan(&parsed.stmt) {
+            self.normalized = normalized;
+            return Ok((self.run_other(parsed.stmt).await?, consumed));
+        }
+        self.forget_diagnostics();
+        let parametrized = is_normal && !parsed.structural_literals && normalized.literals.len() == parsed.literals as usize;
+        let params = if parametrized { literal_values(&normalized.literals) } else { Arc::from([]) };
+        let env = self.plan_env();
+        let text: &[u8] = if parametrized { &normalized.key } else { b"" };
+        let key = PlanKey { text, param_types: &[], env: &env };
+        let literals = parametrized.then_some(params.len());
+        let cached = loop {
+            let cached = self.make_plan(&parsed.stmt, &key, literals, &params)?;
+            if self.admit(&cached)? {
+                break cached;
+            }
+        };
+        if parametrized && self.vars.hot.cache_text {
+            self.plans.put(self.domain.plans(), &key, &cached);
+        }
+        self.normalized = normalized;
+        let result = self.run_plan(&cached, params).await?;
+        Ok((result, consumed))
+    }
+
+    /// Runs a prepared statement with the values of its markers.
+    pub(crate) async fn run_prepared(&mut self, id: u32, values: Vec<Datum>) -> Result<StatementResult, Error> {
+        let Some(prepared) = self.prepared.get(&id) else {
+            let message = format!("Unknown prepared statement handler ({id}) given to EXECUTE");
+            return Err(MysqlError::new(types::mysql_error::ER_UNKNOWN_STMT_HANDLER, message).into());
+        };
+        let (text, parsed) = (prepared.text.clone(), prepared.parsed.clone());
+        if !has_plan(&parsed.stmt) {
+            return self.run_other(parsed.stmt.clone()).await;
+        }
+        self.forget_diagnostics();
+        let collation = self.vars.hot.collation;
+        let types: smallvec::SmallVec<[FieldType; 8]> = values.iter().map(|value| param_type(value, collation)).collect();
+        let env = self.plan_env();
+        let key = PlanKey { text: &text, param_types: &types, env: &env };
+        let current = self.domain.catalog().current();
+        let found = self.vars.hot.cache_prepared.then(|| self.plans.get(self.domain.plans(), &key, &current)).flatten();
+        let params: Arc<[Datum]> = values.into();
+        let cached = match found {
+            Some(cached) if self.admit(&cached)? => cached,
+            _ => loop {
+                let cached = self.make_plan(&parsed.stmt, &key, None, &params)?;
+                if self.admit(&cached)? {
+                    if self.vars.hot.cache_prepared {
+                        self.plans.put(self.domain.plans(), &key, &cached);
+                    }
+                    break cached;
+                }
+            },
+        };
+        self.run_plan(&cached, params).await
+    }
+
+    /// The result columns of a statement before the types of its values are known.
+    pub(crate) fn columns_of(&mut self, parsed: &Parsed) -> Result<Arc<[OutputColumn]>, Error> {
+        if !has_plan(&parsed.stmt) {
+            return Ok(Arc::from([]));
+        }
+        let env = self.plan_env();
+        let key = PlanKey { text: b"", param_types: &[], env: &env };
+        Ok(self.make_plan(&parsed.stmt, &key, None, &[])?.columns.clone())
+    }
+
+    /// Plans a statement with the current schema.
+    fn make_plan(&self, stmt: &Stmt, key: &PlanKey<'_>, literals: Option<usize>, values: &[Datum]) -> Result<Arc<CachedPlan>, Error> {
+        let schema = self.domain.catalog().current();
+        let eval = self.eval_ctx(Arc::from([]), false);
+        let variables = VariableReader { vars: &self.vars, global: self.domain.globals(), session: self.figures() };
+        let ctx = PlanCtx {
+            infoschema: &schema,
+            stats: self.domain.stats_source(),
+            database: self.connection.database.as_deref(),
+            eval: &eval,
+            variables: &variables,
+            literal_count: literals,
+            param_types: key.param_types,
+            param_values: if literals.is_some() { &[] } else { values },
+            rules: self.vars.hot.rules,
+        };
+        let plan = planner::plan(stmt, &ctx)?;
+        Ok(CachedPlan::new(plan, schema, key, self.domain.plans()))
+    }
+
+    fn figures(&self) -> SessionFigures {
+        let errors = self.diagnostics.iter().filter(|condition| condition.level == expr::WarningLevel::Error).count();
+        SessionFigures {
+            last_insert_id: self.last_insert_id.get(),
+            warnings: self.diagnostics.len() as u64,
+            errors: errors as u64,
+            current_ts: 0,
+        }
+    }
+
+    /// Checks privileges and writes down which tables the statement uses. `false`: one of them has changed since the plan was made.
+    fn admit(&self, cached: &CachedPlan) -> Result<bool, Error> {
+        self.domain.accounts().check_plan(&self.client, &cached.plan)?;
+        Ok(self.mdl.enter(|| self.domain.catalog().current(), &cached.schema, &cached.tables).is_ok())
+    }
+
+    /// Executes a plan that was admitted.
+    async fn run_plan(&mut self, cached: &Arc<CachedPlan>, params: Arc<[Datum]>) -> Result<StatementResult, Error> {
+        let run = Run { cached, params };
+        let plan = &cached.plan;
+        let analyzes = plan.explain == Some(ExplainMode::Analyze);
+        let result = if plan.explain == Some(ExplainMode::Plan) {
+            Ok(StatementResult::Rows(crate::explain::plan_rows(cached, None)))
+        } else if plan.is_write {
+            self.run_write(&run).await
+        } else if plan.locks_rows {
+            self.run_locking_read(&run).await
+        } else if analyzes {
+            self.run_analyzed(&run).await
+        } else {
+            return self.run_read(&run).await;
+        };
+        if result.is_err() || self.txn.is_none() {
+            self.leave_if_free();
+        }
+        result
+    }
+
+    /// Metadata locks end with the statement outside a transaction.
+    fn leave_if_free(&self) {
+        if self.txn.is_none() {
+            self.mdl.leave();
+        }
+    }
+
+    fn exec_ctx(&self, run: &Run<'_>, placement: &Placement, stats: Option<Arc<RuntimeStats>>) -> ExecCtx {
+        let hot = &self.vars.hot;
+        let plan = &run.cached.plan;
+        let env = self.domain.client().env();
+        let deadline = match hot.max_execution_time {
+            Some(limit) if !plan.is_write => Some(env.now() + limit),
+            _ => None,
+        };
+        ExecCtx {
+            client: self.domain.client().clone(),
+            txn: placement.txn.clone(),
+            pessimistic: placement.pessimistic,
+            read_ts: placement.read_ts,
+            eval: Arc::new(self.eval_ctx(run.params.clone(), plan.is_write)),
+            infoschema: run.cached.schema.clone(),
+            auto_ids: self.domain.catalog().auto_ids().clone(),
+            virtual_tables: Some(self.domain.virtual_tables(self)),
+            cancel: self.handle.token().clone(),
+            deadline,
+            env: env.clone(),
+            memory: MemTracker::new(hot.memory_quota),
+            vars: hot.exec.clone(),
+            stats,
+        }
+    }
+
+    async fn run_read(&mut self, run: &Run<'_>) -> Result<StatementResult, Error> {
+        let done = async {
+            let placement = self.place_read().await?;
+            let ctx = self.exec_ctx(run, &placement, None);
+            Ok::<_, Error>(exec::execute(&run.cached.plan, ctx).await?)
+        }
+        .await;
+        match done {
+            Ok(Execution::Rows(stream)) => {
+                Ok(StatementResult::Rows(ResultRows::stream(run.cached.columns.clone(), stream, StatementEnd { own: None })))
+            }
+            Ok(Execution::Affected(_)) => {
+                self.leave_if_free();
+                Ok(StatementResult::Done(Outcome::default()))
+            }
+            Err(error) => {
+                self.leave_if_free();
+                Err(error)
+            }
+        }
+    }
+
+    /// INSERT, REPLACE, UPDATE, DELETE; also their EXPLAIN ANALYZE.
+    async fn run_write(&mut self, run: &Run<'_>) -> Result<StatementResult, Error> {
+        self.check_writable()?;
+        let analyzes = run.cached.plan.explain == Some(ExplainMode::Analyze);
+        let stats = analyzes.then(|| crate::explain::runtime_stats(&run.cached.plan));
+        let (execution, _) = self.run_until_settled(run, stats.clone()).await?;
+        let Execution::Affected(affected) = execution else { return Ok(StatementResult::Done(Outcome::default())) };
+        if let Some(stats) = stats {
+            return Ok(StatementResult::Rows(crate::explain::plan_rows(run.cached, Some(&stats))));
+        }
+        self.row_count = affected.rows as i64;
+        if affected.last_insert_id != 0 {
+            self.last_insert_id.set(affected.last_insert_id);
+        }
+        Ok(StatementResult::Done(Outcome {
+            affected_rows: affected.rows,
+            last_insert_id: affected.last_insert_id,
+            info: affected.info,
+        }))
+    }
+
+    /// SELECT … FOR UPDATE / FOR SHARE: all rows are locked before the first is given out, so that a conflict can repeat it unseen.
+    async fn run_locking_read(&mut self, run: &Run<'_>) -> Result<StatementResult, Error> {
+        let (_, chunks) = self.run_until_settled(run, None).await?;
+        Ok(StatementResult::Rows(ResultRows::ready(run.cached.columns.clone(), chunks)))
+    }
+
+    /// EXPLAIN ANALYZE of a read: the rows are counted and dropped.
+    async fn run_analyzed(&mut self, run: &Run<'_>) -> Result<StatementResult, Error> {
+        let placement = self.place_read().await?;
+        let stats = crate::explain::runtime_stats(&run.cached.plan);
+        let ctx = self.exec_ctx(run, &placement, Some(stats.clone()));
+        if let Execution::Rows(mut stream) = exec::execute(&run.cached.plan, ctx).await? {
+            while stream.next().await?.is_some() {}
+        }
+        Ok(StatementResult::Rows(crate::explain::plan_rows(run.cached, Some(&stats))))
+    }
+
+    /// Executes to the end, and again after conflicts, as the module's text says.
+    async fn run_until_settled(
+        &mut self,
+        run: &Run<'_>,
+        stats: Option<Arc<RuntimeStats>>,
+    ) -> Result<(Execution, Vec<types::Chunk>), Error> {
+        for attempt in 0.. {
+            let lock = run.cached.plan.locks_rows && !run.cached.plan.is_write || attempt >= OPTIMISTIC_TRIES;
+            let placement = self.place_write(lock).await?;
+            let done = self.run_once(run, &placement, stats.clone()).await;
+            let error = match done {
+                Ok(done) => return Ok(done),
+                Err(error) => error,
+            };
+            let repeatable = placement.own || placement.pessimistic;
+            if !(repeatable && error.is_retryable() && attempt + 1 < MAX_TRIES) {
+                if error.ends_transaction() && !placement.own {
+                    self.rollback().await;
+                }
+                return Err(error);
+            }
+            self.handle.token().check().map_err(exec::Error::from)?;
+            tracing::debug!(connection = self.handle.id().0, attempt, %error, "repeating a statement after a conflict");
+            if self.warnings.count() > 0 {
+                self.warnings.take();
+            }
+        }
+        unreachable!("the loop ends by returning")
+    }
+
+    /// One try. On an error nothing of it is left.
+    async fn run_once(
+        &mut self,
+        run: &Run<'_>,
+        placement: &Placement,
+        stats: Option<Arc<RuntimeStats>>,
+    ) -> Result<(Execution, Vec<types::Chunk>), Error> {
+        let ctx = self.exec_ctx(run, placement, stats);
+        let handle = placement.txn.clone().ok_or(exec::Error::NoTransaction)?;
+        if placement.own {
+            let done = collect(run, ctx).await;
+            return match done {
+                Ok(done) => self.commit_own(handle).await.map(|()| done),
+                Err(error) => {
+                    handle.lock().await.rollback().await;
+                    Err(error)
+                }
+            };
+        }
+        let stage = handle.lock().await.stage();
+        let done = collect(run, ctx).await;
+        let mut txn = handle.lock().await;
+        match &done {
+            Ok(_) => txn.release(stage),
+            Err(_) => txn.revert(stage),
+        }
+        done
+    }
+
+    async fn commit_own(&self, handle: TxnHandle) -> Result<(), Error> {
+        let mut txn = handle.lock().await;
+        match txn.commit().await {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                if !txn.has_ended() {
+                    txn.rollback().await;
+                }
+                Err(self.commit_error(error))
+            }
+        }
+    }
+
+    /// The rows of a read have been fetched, or nobody wants them any more.
+    pub(crate) async fn end_statement(&mut self, own: Option<TxnHandle>, complete: bool) -> Result<(), Error> {
+        let done = match own {
+            Some(handle) if complete => self.commit_own(handle).await,
+            Some(handle) => {
+                handle.lock().await.rollback().await;
+                Ok(())
+            }
+            None => Ok(()),
+        };
+        self.leave_if_free();
+        done
+    }
+}
+
+/// Executes and reads all rows.
+async fn collect(run: &Run<'_>, ctx: ExecCtx) -> Result<(Execution, Vec<types::Chunk>), Error> {
+    let mut chunks = Vec::new();
+    let mut execution = exec::execute(&run.cached.plan, ctx).await?;
+    if let Execution::Rows(stream) = &mut execution {
+        while let Some(chunk) = stream.next().await? {
+            chunks.push(chunk);
+        }
+    }
+    Ok((execution, chunks))
+}
+
+/// Whether a statement is planned and executed, rather than done by the session itself.
+pub(crate) fn has_plan(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Query(_) | Stmt::Insert(_) | Stmt::Update(_) | Stmt::Delete(_) | Stmt::Explain(_))
+}
+
+/// Values of literals as parameters.
+fn literal_values(literals: &[parser::ast::Literal]) -> Arc<[Datum]> {
+    literals.iter().map(planner::literal_datum).collect()
+}
