@@ -103,7 +103,7 @@ impl Bitmap {
         self.len = len;
         if !self.words.is_empty() {
             self.words.truncate(len.div_ceil(64));
-            if let (Some(last), true) = (self.words.last_mut(), len % 64 != 0) {
+            if let (Some(last), true) = (self.words.last_mut(), !len.is_multiple_of(64)) {
                 *last &= (1 << (len % 64)) - 1;
             }
             self.ones = self.words.iter().map(|word| word.count_ones() as usize).sum();

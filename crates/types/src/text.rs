@@ -76,7 +76,7 @@ fn write_scientific(text: &str, out: &mut Vec<u8>) {
     if negative {
         out.push(b'-');
     }
-    if point > MAX_POINT_POSITION || point < -MAX_POINT_POSITION + 1 {
+    if !(-MAX_POINT_POSITION + 1..=MAX_POINT_POSITION).contains(&point) {
         out.push(digits[0]);
         if digits.len() > 1 {
             out.push(b'.');

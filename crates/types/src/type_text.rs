@@ -53,10 +53,9 @@ impl FieldType {
         let mut out = String::from(self.base_name());
         match self.tp {
             // MySQL 8.0 shows the display width only where it matters: ZEROFILL, and TINYINT(1) as the BOOL of drivers.
-            _ if self.is_integer() => {
-                if self.is_zerofill() || (self.tp == TypeKind::TinyInt && self.flen == 1 && !self.unsigned) {
-                    let _ = write!(out, "({})", self.flen);
-                }
+            TypeKind::TinyInt if self.flen == 1 && !self.unsigned => out.push_str("(1)"),
+            _ if self.is_integer() && self.is_zerofill() => {
+                let _ = write!(out, "({})", self.flen);
             }
             TypeKind::Decimal => {
                 let _ = write!(out, "({},{})", self.flen, self.decimal.max(0));

@@ -11,7 +11,7 @@
 //! No expansion, no contraction: a combining mark is a character with a weight of its own.
 //! The sort key is the weights, two bytes each, big-endian.
 
-use std::{cmp::Ordering, sync::LazyLock};
+use std::{cmp::Ordering, hash::Hasher, sync::LazyLock};
 
 use icu_normalizer::properties::{CanonicalDecompositionBorrowed, Decomposed};
 
@@ -105,6 +105,18 @@ pub fn sort_key(text: &[u8], out: &mut Vec<u8>) {
     } else {
         weights(text).for_each(|weight| out.extend_from_slice(&weight.to_be_bytes()));
     }
+}
+
+/// Feeds a hasher with the weights.
+#[inline]
+pub fn hash(text: &[u8], state: &mut impl Hasher) {
+    if text.is_ascii() {
+        trim_spaces(text).iter().for_each(|&byte| state.write_u16(ascii_weight(byte)));
+    } else {
+        weights(text).for_each(|weight| state.write_u16(weight));
+    }
+    // No weight is this one; it ends the string.
+    state.write_u16(u16::MAX);
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub mod general_ci;
 pub mod uca0900;
 
 use std::{
+    cell::RefCell,
     cmp::Ordering,
     hash::{Hash, Hasher},
 };
@@ -29,6 +30,9 @@ use crate::charset::Charset;
 /// Version of all weights that sort keys are made of. An index stores sort keys; data written under another version must be
 /// reindexed. The weights come from `icu_collator` 2.4 (CLDR 48) and Unicode 17's decompositions.
 pub const WEIGHTS_VERSION: u32 = 1;
+
+/// Memory of a sort key that a thread keeps for the next one, in bytes.
+const MAX_KEPT_KEY: usize = 64 << 10;
 
 /// A collation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -144,10 +148,30 @@ impl Collation {
         match self {
             Self::Binary => text.hash(state),
             Self::Utf8mb4Bin => trim_spaces(text).hash(state),
-            Self::Utf8mb4GeneralCi | Self::Utf8mb4_0900AiCi => {
-                let mut key = Vec::with_capacity(text.len() * 2 + 2);
+            Self::Utf8mb4GeneralCi => general_ci::hash(text, state),
+            Self::Utf8mb4_0900AiCi => self.with_sort_key(text, |key| key.hash(state)),
+        }
+    }
+
+    /// Calls `read` with the sort key, which lies in memory that is used again and again.
+    #[inline]
+    pub fn with_sort_key<R>(self, text: &[u8], read: impl FnOnce(&[u8]) -> R) -> R {
+        thread_local! {
+            static KEY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        }
+        match self {
+            Self::Binary => read(text),
+            Self::Utf8mb4Bin => read(trim_spaces(text)),
+            // Taken out while it is used, so that `read` may ask for another key.
+            _ => {
+                let mut key = KEY.take();
+                key.clear();
                 self.sort_key(text, &mut key);
-                key.hash(state);
+                let result = read(&key);
+                if key.capacity() <= MAX_KEPT_KEY {
+                    KEY.replace(key);
+                }
+                result
             }
         }
     }
@@ -167,4 +191,51 @@ pub fn trim_spaces(text: &[u8]) -> &[u8] {
         text = head;
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hash::DefaultHasher;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn texts() -> impl Strategy<Value = String> {
+        "[a-cA-C éÉßøﬁ漢😀\u{301}\u{0}]{0,6} {0,2}"
+    }
+
+    proptest! {
+        #[test]
+        fn comparison_sort_keys_and_hashes_agree(a in texts(), b in texts(), collation in prop::sample::select(Collation::ALL.to_vec())) {
+            let key = |text: &str| {
+                let mut out = Vec::new();
+                collation.sort_key(text.as_bytes(), &mut out);
+                assert_eq!(collation.with_sort_key(text.as_bytes(), <[u8]>::to_vec), out);
+                out
+            };
+            let hash = |text: &str| {
+                let mut hasher = DefaultHasher::new();
+                collation.hash(text.as_bytes(), &mut hasher);
+                hasher.finish()
+            };
+            let order = collation.compare(a.as_bytes(), b.as_bytes());
+            prop_assert_eq!(order, key(&a).cmp(&key(&b)));
+            prop_assert_eq!(order, collation.compare(b.as_bytes(), a.as_bytes()).reverse());
+            prop_assert_eq!(collation.equal(a.as_bytes(), b.as_bytes()), order == Ordering::Equal);
+            prop_assert_eq!(hash(&a) == hash(&b), order == Ordering::Equal);
+        }
+    }
+
+    #[test]
+    fn names_and_ids_lead_to_collations() {
+        for &collation in Collation::ALL {
+            assert_eq!(
+                (Collation::by_name(&collation.name().to_uppercase()), Collation::by_id(collation.id())),
+                (Some(collation), Some(collation))
+            );
+        }
+        assert_eq!(Collation::by_name("klingon_ci"), None);
+        assert!(Collation::Utf8mb4_0900AiCi.is_default() && !Collation::Utf8mb4Bin.is_default());
+    }
 }

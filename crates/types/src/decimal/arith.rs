@@ -13,6 +13,9 @@ use super::{
 /// MySQL computes with groups of nine digits; how many digits a quotient is computed with follows from that.
 const GROUP: usize = 9;
 
+/// Sums of two numbers below this stay within `i128`.
+const HALF_U128: u128 = 1 << 126;
+
 /// Which of the two neighbours a number between them becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoundMode {
@@ -30,21 +33,29 @@ impl Decimal {
     /// `self + other`.
     #[inline]
     pub fn add(&self, other: &Self) -> Result<Self, DecimalError> {
-        if self.scale == other.scale
+        if self.computed == other.computed
             && let (Some(a), Some(b)) = (wide::as_u64(&self.magnitude), wide::as_u64(&other.magnitude))
         {
             let (a, b) = (i128::from(a), i128::from(b));
             let sum = if self.negative { -a } else { a } + if other.negative { -b } else { b };
             let shown = usize::from(self.shown.max(other.shown));
-            return Ok(Self::new(sum < 0, wide::from_u128(sum.unsigned_abs()), usize::from(self.scale), shown));
+            return Ok(Self::new(sum < 0, wide::from_u128(sum.unsigned_abs()), usize::from(self.computed), shown));
         }
         self.add_wide(other)
     }
 
     fn add_wide(&self, other: &Self) -> Result<Self, DecimalError> {
         let shown = usize::from(self.shown.max(other.shown));
+        // Long sums of one column: same scale, a bit more than 64 bits.
+        if self.computed == other.computed
+            && let (Some(a @ 0..HALF_U128), Some(b @ 0..HALF_U128)) = (wide::as_u128(&self.magnitude), wide::as_u128(&other.magnitude))
+        {
+            let (a, b) = (a as i128, b as i128);
+            let sum = if self.negative { -a } else { a } + if other.negative { -b } else { b };
+            return Ok(Self::new(sum < 0, wide::from_u128(sum.unsigned_abs()), usize::from(self.computed), shown));
+        }
         let int_digits = usize::from(self.int_digits().max(other.int_digits())) + 1;
-        let wanted = usize::from(self.scale.max(other.scale));
+        let wanted = usize::from(self.computed.max(other.computed));
         let scale = wanted.min(MAX_DIGITS.saturating_sub(int_digits));
         let (a, b) = (self.magnitude_at(scale)?, other.magnitude_at(scale)?);
         if self.negative == other.negative {
@@ -67,7 +78,7 @@ impl Decimal {
     #[inline]
     pub fn mul(&self, other: &Self) -> Result<Self, DecimalError> {
         let negative = self.negative != other.negative;
-        let scale = usize::from(self.scale) + usize::from(other.scale);
+        let scale = usize::from(self.computed) + usize::from(other.computed);
         let shown = usize::from(self.shown) + usize::from(other.shown);
         if let (Some(a), Some(b), true) = (wide::as_u64(&self.magnitude), wide::as_u64(&other.magnitude), scale <= MAX_SCALE as usize) {
             return Ok(Self::new(negative, wide::from_u128(u128::from(a) * u128::from(b)), scale, shown));
@@ -82,16 +93,16 @@ impl Decimal {
         }
         let shown = (usize::from(self.shown) + usize::from(increment)).min(MAX_SCALE as usize);
         let in_groups = |digits: usize| digits.div_ceil(GROUP) * GROUP;
-        let (from_dividend, from_divisor) = (in_groups(usize::from(self.scale)), in_groups(usize::from(other.scale)));
-        let gained = from_dividend - usize::from(self.scale) + from_divisor - usize::from(other.scale);
+        let (from_dividend, from_divisor) = (in_groups(usize::from(self.computed)), in_groups(usize::from(other.computed)));
+        let gained = from_dividend - usize::from(self.computed) + from_divisor - usize::from(other.computed);
         let mut scale = in_groups(from_dividend + from_divisor + usize::from(increment).saturating_sub(gained)).max(in_groups(shown));
         // The quotient's digits before the point need room too.
         let int_digits =
-            (usize::from(self.int_digits()) + usize::from(other.scale) + 1).saturating_sub(wide::digits(&other.magnitude)).max(1);
+            (usize::from(self.int_digits()) + usize::from(other.computed) + 1).saturating_sub(wide::digits(&other.magnitude)).max(1);
         scale = scale.min(MAX_DIGITS.saturating_sub(int_digits));
         let negative = self.negative != other.negative;
-        // quotient * 10^scale = self.magnitude * 10^(scale + other.scale - self.scale) / other.magnitude
-        let shift = (scale + usize::from(other.scale)) as i64 - i64::from(self.scale);
+        // quotient * 10^scale = self.magnitude * 10^(scale + other.computed - self.computed) / other.magnitude
+        let shift = (scale + usize::from(other.computed)) as i64 - i64::from(self.computed);
         let quotient = if shift >= 0 {
             let mut dividend = wide::widen(&self.magnitude);
             wide::mul_power_wide(&mut dividend, shift as usize).ok_or(DecimalError::Overflow)?;
@@ -109,9 +120,9 @@ impl Decimal {
             return Ok(None);
         }
         let shown = usize::from(self.shown.max(other.shown));
-        let scale = usize::from(self.scale.max(other.scale));
-        let dividend = wide::mul(&self.magnitude, &wide::POWERS[scale - usize::from(self.scale)]);
-        let divisor = wide::mul(&other.magnitude, &wide::POWERS[scale - usize::from(other.scale)]);
+        let scale = usize::from(self.computed.max(other.computed));
+        let dividend = wide::mul(&self.magnitude, &wide::POWERS[scale - usize::from(self.computed)]);
+        let divisor = wide::mul(&other.magnitude, &wide::POWERS[scale - usize::from(other.computed)]);
         let Some(divisor) = wide::narrow(&divisor) else {
             // A divisor of more than 77 digits at a scale where the dividend's 76 digits stand: the dividend is smaller.
             return match wide::compare(&dividend, &divisor) {
@@ -128,9 +139,9 @@ impl Decimal {
         if other.is_zero() {
             return Ok(None);
         }
-        let scale = usize::from(self.scale.max(other.scale));
-        let dividend = wide::mul(&self.magnitude, &wide::POWERS[scale - usize::from(self.scale)]);
-        let divisor = wide::mul(&other.magnitude, &wide::POWERS[scale - usize::from(other.scale)]);
+        let scale = usize::from(self.computed.max(other.computed));
+        let dividend = wide::mul(&self.magnitude, &wide::POWERS[scale - usize::from(self.computed)]);
+        let divisor = wide::mul(&other.magnitude, &wide::POWERS[scale - usize::from(other.computed)]);
         let Some(divisor) = wide::narrow(&divisor) else {
             return if wide::compare(&dividend, &divisor) == Ordering::Less { Ok(Some(Self::ZERO)) } else { Err(DecimalError::Overflow) };
         };
@@ -143,12 +154,12 @@ impl Decimal {
     #[must_use]
     pub fn round(&self, scale: i32, mode: RoundMode) -> Self {
         let target = usize::try_from(scale).unwrap_or(0).min(MAX_SCALE as usize);
-        let have = i32::from(self.scale);
+        let have = i32::from(self.computed);
         if scale >= have {
             // More digits: zeros, as far as there is room for them.
             let room = MAX_DIGITS.saturating_sub(usize::from(self.int_digits()));
-            let wanted = target.max(usize::from(self.scale)).min(room.max(usize::from(self.scale)));
-            let magnitude = wide::mul_power(&self.magnitude, wanted - usize::from(self.scale)).unwrap_or(self.magnitude);
+            let wanted = target.max(usize::from(self.computed)).min(room.max(usize::from(self.computed)));
+            let magnitude = wide::mul_power(&self.magnitude, wanted - usize::from(self.computed)).unwrap_or(self.magnitude);
             return Self::new(self.negative, magnitude, wanted, target);
         }
         let cut = (have - scale.max(-(MAX_DIGITS as i32))) as usize;
@@ -179,7 +190,7 @@ impl Decimal {
 
     /// The number as a DECIMAL(precision, scale) holds it: rounded half up. `Err` has the nearest number of the column when it does not fit.
     pub fn fit(&self, precision: u8, scale: u8) -> Result<Self, Self> {
-        let rounded = if self.scale == scale && self.shown == scale { *self } else { self.round(i32::from(scale), RoundMode::HalfUp) };
+        let rounded = if self.computed == scale && self.shown == scale { *self } else { self.round(i32::from(scale), RoundMode::HalfUp) };
         if wide::digits(&rounded.magnitude) <= usize::from(precision) {
             return Ok(rounded);
         }
@@ -189,12 +200,12 @@ impl Decimal {
 
     /// Whether rounding to `scale` fraction digits loses any.
     pub fn loses_digits_at(&self, scale: u8) -> bool {
-        self.scale > scale && !wide::div_power(&self.magnitude, usize::from(self.scale - scale)).1
+        self.computed > scale && !wide::div_power(&self.magnitude, usize::from(self.computed - scale)).1
     }
 
     /// The magnitude at another scale, digits cut off where it is smaller.
     fn magnitude_at(&self, scale: usize) -> Result<U256, DecimalError> {
-        let have = usize::from(self.scale);
+        let have = usize::from(self.computed);
         if scale >= have {
             wide::mul_power(&self.magnitude, scale - have).ok_or(DecimalError::Overflow)
         } else {

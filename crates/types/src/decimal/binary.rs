@@ -38,7 +38,7 @@ pub fn decode_binary_len(input: &[u8]) -> Result<usize, DecimalError> {
 
 fn header(input: &[u8]) -> Result<(u8, u8), DecimalError> {
     match *input {
-        [precision, scale, ..] if precision >= 1 && precision <= MAX_PRECISION + 16 && scale <= MAX_SCALE && scale <= precision => {
+        [precision, scale, ..] if (1..=MAX_PRECISION + 16).contains(&precision) && scale <= MAX_SCALE && scale <= precision => {
             Ok((precision, scale))
         }
         [_, _, ..] => Err(DecimalError::Damaged("precision or scale out of range")),
@@ -99,6 +99,9 @@ impl Decimal {
         let mask = if negative { 0xffu8 } else { 0 };
         let mut at = 0;
         let mut magnitude = U256::default();
+        // Up to here all digits fit 128 bits.
+        let short = precision <= 38;
+        let mut short_magnitude = 0u128;
         let (int, fraction) = (usize::from(precision - scale), usize::from(scale));
         let mut group = |digits: usize| -> Result<(), DecimalError> {
             let mut value = 0u32;
@@ -110,6 +113,10 @@ impl Decimal {
             if u64::from(value) >= wide::power_u64(digits) {
                 return Err(DecimalError::Damaged("a group has more digits than it should"));
             }
+            if short {
+                short_magnitude = short_magnitude * u128::from(wide::power_u64(digits)) + u128::from(value);
+                return Ok(());
+            }
             let shifted = wide::mul_power(&magnitude, digits).ok_or(DecimalError::Damaged("too many digits"))?;
             magnitude = wide::add(&shifted, &[u64::from(value), 0, 0, 0]).ok_or(DecimalError::Damaged("too many digits"))?;
             Ok(())
@@ -119,6 +126,9 @@ impl Decimal {
         (0..fraction / GROUP).try_for_each(|_| group(GROUP))?;
         group(fraction % GROUP)?;
         *input = &input[2 + len..];
+        if short {
+            magnitude = wide::from_u128(short_magnitude);
+        }
         if wide::digits(&magnitude) > super::MAX_DIGITS {
             return Err(DecimalError::Damaged("too many digits"));
         }

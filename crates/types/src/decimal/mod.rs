@@ -1,10 +1,10 @@
 //! DECIMAL: exact numbers of up to 65 digits, 30 of them behind the point.
 //!
 //! ```text
-//! value = ± magnitude / 10^scale          magnitude: 256 bits, below 10^76
+//! value = ± magnitude / 10^computed       magnitude: 256 bits, below 10^76
 //! ```
 //!
-//! A number knows two counts of fraction digits. `scale` is how many it is computed with; `shown` is how many SQL says it has. They differ
+//! A number knows two counts of fraction digits. `computed` is how many it is computed with; `shown` is how many SQL says it has ([`Decimal::scale`]). They differ
 //! after a division: MySQL computes quotients in groups of nine digits and shows `div_precision_increment` more than the dividend has, so that `1/3*3` is `1.0000`.
 //!
 //! | file | |
@@ -15,7 +15,7 @@
 //! | `binary` | MySQL's binary form, as it stands in rows and keys |
 //! | `number` | from and to integers and floats |
 //!
-//! Invariants: zero is never negative; `scale <= MAX_DIGITS`; `shown <= 30`; magnitude below `10^MAX_DIGITS`.
+//! Invariants: zero is never negative; `computed <= MAX_DIGITS`; `shown <= 30`; magnitude below `10^MAX_DIGITS`.
 //! Equality, order and hash are those of the number: `1.0` equals `1.00`.
 
 mod arith;
@@ -63,22 +63,22 @@ pub enum DecimalError {
 #[derive(Clone, Copy)]
 pub struct Decimal {
     magnitude: U256,
-    scale: u8,
+    computed: u8,
     shown: u8,
     negative: bool,
 }
 
 impl Decimal {
     /// Zero without fraction digits.
-    pub const ZERO: Self = Self { magnitude: [0; 4], scale: 0, shown: 0, negative: false };
+    pub const ZERO: Self = Self { magnitude: [0; 4], computed: 0, shown: 0, negative: false };
     /// One.
-    pub const ONE: Self = Self { magnitude: [1, 0, 0, 0], scale: 0, shown: 0, negative: false };
+    pub const ONE: Self = Self { magnitude: [1, 0, 0, 0], computed: 0, shown: 0, negative: false };
 
     #[inline]
     fn new(negative: bool, magnitude: U256, scale: usize, shown: usize) -> Self {
         debug_assert!(scale <= MAX_DIGITS && wide::digits(&magnitude) <= MAX_DIGITS);
         let negative = negative && !wide::is_zero(&magnitude);
-        Self { magnitude, scale: scale as u8, shown: shown.min(MAX_SCALE as usize) as u8, negative }
+        Self { magnitude, computed: scale as u8, shown: shown.min(MAX_SCALE as usize) as u8, negative }
     }
 
     /// `unscaled / 10^scale`; `scale` is at most 30.
@@ -104,7 +104,7 @@ impl Decimal {
     /// Digits before the point, leading zeros not counted.
     #[inline]
     pub fn int_digits(&self) -> u8 {
-        wide::digits(&self.magnitude).saturating_sub(usize::from(self.scale)) as u8
+        wide::digits(&self.magnitude).saturating_sub(usize::from(self.computed)) as u8
     }
 
     /// Digits of the number as it is written, at least 1.
@@ -156,7 +156,7 @@ impl Decimal {
         if self.is_zero() {
             return ([0; 4], 0);
         }
-        let (mut magnitude, mut scale) = (self.magnitude, self.scale);
+        let (mut magnitude, mut scale) = (self.magnitude, self.computed);
         while scale > 0 {
             let mut shorter = magnitude;
             if wide::div_small(&mut shorter, 10) != 0 {
@@ -169,11 +169,15 @@ impl Decimal {
     }
 
     fn compare_magnitude(&self, other: &Self) -> Ordering {
-        if self.scale == other.scale {
+        if self.computed == other.computed {
             return wide::compare(&self.magnitude, &other.magnitude);
         }
-        let (low, high, swapped) = if self.scale < other.scale { (self, other, false) } else { (other, self, true) };
-        let difference = usize::from(high.scale - low.scale);
+        let (low, high, swapped) = if self.computed < other.computed { (self, other, false) } else { (other, self, true) };
+        let difference = usize::from(high.computed - low.computed);
+        if let (Some(a), Some(b), true) = (wide::as_u64(&low.magnitude), wide::as_u64(&high.magnitude), difference <= 19) {
+            let order = (u128::from(a) * u128::from(wide::power_u64(difference))).cmp(&u128::from(b));
+            return if swapped { order.reverse() } else { order };
+        }
         let aligned = wide::mul(&low.magnitude, &wide::POWERS[difference]);
         let order = wide::compare(&aligned, &wide::widen(&high.magnitude));
         if swapped { order.reverse() } else { order }

@@ -58,7 +58,7 @@ impl Decimal {
 
     /// The nearest double.
     pub fn to_f64(&self) -> f64 {
-        let scale = usize::from(self.scale);
+        let scale = usize::from(self.computed);
         if let Some(value) = wide::as_u64(&self.magnitude)
             && value <= EXACT_DOUBLE
             && scale <= EXACT_POWER
@@ -68,7 +68,7 @@ impl Decimal {
             return if self.negative { -quotient } else { quotient };
         }
         let mut text = Vec::with_capacity(84);
-        let exact = Self { shown: self.scale, ..*self };
+        let exact = Self { shown: self.computed, ..*self };
         exact.write_text(&mut text);
         std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok()).expect("a decimal's text is a number")
     }

@@ -16,7 +16,7 @@ fn pow10(n: u32) -> BigInt {
 /// Numerator over a power of ten: the whole value, digits beyond the shown ones included.
 fn exact(value: &Decimal) -> (BigInt, u32) {
     let magnitude = value.magnitude.iter().rev().fold(BigInt::ZERO, |acc, &limb| (acc << 64) + limb);
-    (if value.negative { -magnitude } else { magnitude }, u32::from(value.scale))
+    (if value.negative { -magnitude } else { magnitude }, u32::from(value.computed))
 }
 
 fn at_scale(value: &Decimal, scale: u32) -> BigInt {
@@ -56,11 +56,11 @@ proptest! {
     #[test]
     fn products_are_exact_up_to_76_digits(a in decimals(), b in decimals()) {
         let product = a.mul(&b).expect("fits");
-        let scale = u32::from(product.scale);
+        let scale = u32::from(product.computed);
         let full = at_scale(&a, 30) * at_scale(&b, 30);
         prop_assert_eq!(exact(&product).0, full / pow10(60 - scale));
         prop_assert_eq!(product.scale(), (a.scale() + b.scale()).min(30));
-        prop_assert!(scale == u32::from(a.scale) + u32::from(b.scale) || wide::digits(&product.magnitude) == MAX_DIGITS);
+        prop_assert!(scale == u32::from(a.computed) + u32::from(b.computed) || wide::digits(&product.magnitude) == MAX_DIGITS);
     }
 
     #[test]
@@ -68,10 +68,10 @@ proptest! {
         match a.div(&b, increment).expect("fits") {
             None => prop_assert!(b.is_zero()),
             Some(quotient) => {
-                let scale = u32::from(quotient.scale);
+                let scale = u32::from(quotient.computed);
                 prop_assert_eq!(exact(&quotient).0, at_scale(&a, 30) * pow10(scale) / at_scale(&b, 30));
                 prop_assert_eq!(quotient.scale(), (a.scale() + increment).min(30));
-                prop_assert!(quotient.scale >= quotient.shown || wide::digits(&quotient.magnitude) >= MAX_DIGITS - 1);
+                prop_assert!(quotient.computed >= quotient.shown || wide::digits(&quotient.magnitude) >= MAX_DIGITS - 1);
             }
         }
     }

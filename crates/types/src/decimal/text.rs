@@ -161,11 +161,11 @@ impl Decimal {
 
     /// Appends the number with `scale` fraction digits, rounded half up.
     pub fn write_text_scaled(&self, scale: u8, out: &mut Vec<u8>) {
-        let rounded = if scale < self.scale { self.round(i32::from(scale), RoundMode::HalfUp) } else { *self };
+        let rounded = if scale < self.computed { self.round(i32::from(scale), RoundMode::HalfUp) } else { *self };
         if rounded.negative {
             out.push(b'-');
         }
-        let have = usize::from(rounded.scale);
+        let have = usize::from(rounded.computed);
         let mut buffer = [b'0'; MAX_DIGITS + 4];
         let start = write_digits(&rounded.magnitude, &mut buffer);
         // At least one digit stands before the point.

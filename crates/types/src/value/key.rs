@@ -83,12 +83,7 @@ pub(super) fn decimal_shape(ty: &FieldType) -> (u8, u8) {
 #[inline]
 fn encode_string(out: &mut Vec<u8>, value: &[u8], ty: &FieldType) {
     out.push(flag::BYTES);
-    if ty.collation.sort_key_is_identity() {
-        return bytes::encode_bytes(out, value);
-    }
-    let mut key = Vec::with_capacity(value.len() * 2 + 2);
-    ty.collation.sort_key(value, &mut key);
-    bytes::encode_bytes(out, &key);
+    ty.collation.with_sort_key(value, |key| bytes::encode_bytes(out, key));
 }
 
 /// Length in bytes of the datum at the front of `input`, flag included.
