@@ -293,8 +293,6 @@ pub enum BinaryOp {
     Mod,
     /// `^`.
     BitXor,
-    /// `||` with PIPES_AS_CONCAT.
-    Concat,
     /// `SOUNDS LIKE`.
     SoundsLike,
     /// `x MEMBER OF (y)`.
@@ -341,12 +339,13 @@ pub struct CaseExpr {
 ///
 /// Functions with special syntax and no node of their own come here under the name of their plain form: `POSITION(a IN b)` is
 /// `locate(a, b)`, `SUBSTRING(x FROM a FOR b)` is `substring(x, a, b)`, `CURRENT_TIMESTAMP` is `now()`, `CURRENT_DATE` is
-/// `curdate()`, `CURRENT_TIME` is `curtime()`, `LOCALTIME` is `now()`, `CURRENT_USER` is `current_user()`, `MOD(a, b)` is `a % b`.
+/// `curdate()`, `CURRENT_TIME` is `curtime()`, `LOCALTIME` is `now()`, `CURRENT_USER` is `current_user()`, `a || b` under
+/// PIPES_AS_CONCAT is `concat(a, b)`; `MOD(a, b)` is the operator `a % b`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FuncCall {
     /// The database, for stored functions.
     pub schema: Option<Ident>,
-    /// The name as written; compare without regard to case.
+    /// The name: in lower case, except behind a database.
     pub name: Ident,
     /// The arguments.
     pub args: Vec<Expr>,

@@ -94,10 +94,6 @@ impl<'a> Lexer<'a> {
         self.text
     }
 
-    pub(crate) fn pos(&self) -> usize {
-        self.pos
-    }
-
     pub(crate) fn backslash_escapes(&self) -> bool {
         !self.no_backslash_escapes
     }

@@ -231,19 +231,13 @@ impl Parser<'_> {
             Tok::Percent | Tok::Kw(Kw::MOD) => (BinaryOp::Mod, 5),
             Tok::Kw(Kw::DIV) => (BinaryOp::IntDiv, 5),
             Tok::Caret => (BinaryOp::BitXor, 6),
-            Tok::PipePipe if self.opts.pipes_as_concat => (BinaryOp::Concat, 7),
             _ => return None,
         })
     }
 
     /// Arithmetic and bit operators that bind tighter than `above`; all are left-associative.
     pub(super) fn bit_expr(&mut self, above: u8) -> Result<Expr> {
-        let left = self.operand()?;
-        self.bit_expr_behind(left, above)
-    }
-
-    /// The operators behind an operand already parsed.
-    pub(super) fn bit_expr_behind(&mut self, mut left: Expr, above: u8) -> Result<Expr> {
+        let mut left = self.concatenation()?;
         while let Some((op, power)) = self.bit_operator() {
             if power <= above {
                 break;
@@ -261,6 +255,19 @@ impl Parser<'_> {
             let right = self.bit_expr(power)?;
             self.grow(below)?;
             left = Expr::binary(op, left, right);
+        }
+        Ok(left)
+    }
+
+    /// Operands with `||` between them, when that is concatenation; it binds tighter than `^`.
+    fn concatenation(&mut self) -> Result<Expr> {
+        let mut left = self.operand()?;
+        while self.opts.pipes_as_concat && self.at(Tok::PipePipe) {
+            self.bump();
+            let below = std::mem::take(&mut self.height);
+            let right = self.operand()?;
+            self.grow(below)?;
+            left = Expr::func("concat", vec![left, right]);
         }
         Ok(left)
     }
