@@ -68,16 +68,21 @@ fn implicit(arg: Expr, ty: FieldType, ctx: &BuildCtx<'_>) -> Result<Expr> {
 
 /// The operand as a string, of the given collation if it has to be made one.
 pub(crate) fn to_string(arg: Expr, collation: Collation, ctx: &BuildCtx<'_>) -> Result<Expr> {
-    if arg.eval_type() == EvalType::String {
+    if arg.eval_type() == EvalType::String && !is_named(&arg) {
         return Ok(arg);
     }
     let chars = rt::display_chars(arg.field_type());
     implicit(arg, rt::string(chars, collation), ctx)
 }
 
+/// ENUM and SET values: numbers that count as strings.
+fn is_named(arg: &Expr) -> bool {
+    matches!(arg.field_type().tp, TypeKind::Enum | TypeKind::Set)
+}
+
 /// The operand in the class wanted. Strings keep their collation.
 pub(crate) fn to_class(arg: Expr, class: EvalType, ctx: &BuildCtx<'_>) -> Result<Expr> {
-    if arg.eval_type() == class {
+    if arg.eval_type() == class && !is_named(&arg) {
         return Ok(arg);
     }
     let ty = match class {
@@ -107,6 +112,7 @@ pub(crate) fn to_type(arg: Expr, ty: &FieldType, ctx: &BuildCtx<'_>) -> Result<E
     }
     let class = ty.tp.eval_type();
     let fits = from.tp.eval_type() == class
+        && (from.tp == ty.tp || !is_named(&arg))
         && match class {
             EvalType::Int => from.unsigned == ty.unsigned,
             EvalType::Decimal => from.decimal == ty.decimal,
@@ -126,6 +132,10 @@ pub(crate) fn to_want(arg: Expr, want: Want, collation: Collation, ctx: &BuildCt
         Want::Int => to_class(arg, EvalType::Int, ctx),
         Want::Real => to_class(arg, EvalType::Real, ctx),
         Want::Dec => to_class(arg, EvalType::Decimal, ctx),
+        Want::DateTime if arg.field_type().tp == TypeKind::Timestamp => {
+            let ty = rt::datetime(rt::fsp_of(arg.field_type()));
+            implicit(arg, ty, ctx)
+        }
         Want::DateTime => to_class(arg, EvalType::Time, ctx),
         Want::Duration => to_class(arg, EvalType::Duration, ctx),
     }

@@ -72,12 +72,14 @@ pub(crate) fn compare(op: Op, a: Expr, b: Expr, ctx: &BuildCtx<'_>) -> Result<Ex
 fn domain(class: EvalType, a: Expr, b: Expr, operation: &str, ctx: &BuildCtx<'_>) -> Result<(Expr, Expr, types::Collation)> {
     if class == EvalType::String {
         let derived = collation::aggregate(operation, &[&a, &b], ctx.eval.collation_connection, true)?;
-        return Ok((a, b, derived.collation));
+        return Ok((cast::to_string(a, derived.collation, ctx)?, cast::to_string(b, derived.collation, ctx)?, derived.collation));
     }
     let connection = ctx.eval.collation_connection;
     if matches!(class, EvalType::Time | EvalType::Duration) {
         let (ka, kb) = (a.field_type().tp, b.field_type().tp);
-        return Ok((to_temporal(a, class, kb, ctx)?, to_temporal(b, class, ka, ctx)?, connection));
+        let (a, b) = (to_temporal(a, class, kb, ctx)?, to_temporal(b, class, ka, ctx)?);
+        let (a, b) = if class == EvalType::Time { same_clock(a, b, ctx)? } else { (a, b) };
+        return Ok((a, b, connection));
     }
     Ok((cast::to_class(a, class, ctx)?, cast::to_class(b, class, ctx)?, connection))
 }
@@ -107,6 +109,49 @@ fn to_temporal(e: Expr, class: EvalType, other: TypeKind, ctx: &BuildCtx<'_>) ->
         }
         _ => Ok(built),
     }
+}
+
+/// A TIMESTAMP holds UTC, a DATETIME local time. A constant beside a TIMESTAMP becomes one, so that an index can be used, if it is a
+/// moment a TIMESTAMP can hold; otherwise the TIMESTAMP becomes local time.
+fn same_clock(a: Expr, b: Expr, ctx: &BuildCtx<'_>) -> Result<(Expr, Expr)> {
+    let is_utc = |e: &Expr| e.field_type().tp == TypeKind::Timestamp;
+    match (is_utc(&a), is_utc(&b)) {
+        (true, false) => match as_timestamp(&b, ctx)? {
+            Some(b) => Ok((a, b)),
+            None => Ok((to_local(a, ctx)?, b)),
+        },
+        (false, true) => match as_timestamp(&a, ctx)? {
+            Some(a) => Ok((a, b)),
+            None => Ok((a, to_local(b, ctx)?)),
+        },
+        _ => Ok((a, b)),
+    }
+}
+
+fn as_timestamp(e: &Expr, ctx: &BuildCtx<'_>) -> Result<Option<Expr>> {
+    if e.as_constant().is_none_or(Datum::is_null) {
+        return Ok(None);
+    }
+    let converted = cast::to_type(e.clone(), &types::FieldType::timestamp(6), ctx)?;
+    Ok(converted.as_constant().is_some_and(|v| !v.is_null()).then_some(converted))
+}
+
+/// As [`same_clock`] for the subject and the members of a list.
+fn same_clock_all(operands: Vec<Expr>, ctx: &BuildCtx<'_>) -> Result<Vec<Expr>> {
+    let is_utc = |e: &Expr| e.field_type().tp == TypeKind::Timestamp;
+    if !operands.iter().any(is_utc) {
+        return Ok(operands);
+    }
+    let utc = |e: &Expr| if is_utc(e) || e.is_null_constant() { Ok(Some(e.clone())) } else { as_timestamp(e, ctx) };
+    match operands.iter().map(utc).collect::<Result<Option<Vec<_>>>>()? {
+        Some(all) => Ok(all),
+        None => operands.into_iter().map(|e| if is_utc(&e) { to_local(e, ctx) } else { Ok(e) }).collect(),
+    }
+}
+
+fn to_local(e: Expr, ctx: &BuildCtx<'_>) -> Result<Expr> {
+    let fsp = rt::fsp_of(e.field_type());
+    cast::to_type(e, &rt::datetime(fsp), ctx)
 }
 
 /// What became of a comparison of an integer column with a constant.
@@ -252,13 +297,16 @@ pub(crate) fn in_list(mut args: Vec<Expr>, ctx: &BuildCtx<'_>) -> Result<Expr> {
     let kind = subject.field_type().tp;
     let convert = |e: Expr, other: TypeKind| match class {
         EvalType::Time | EvalType::Duration => to_temporal(e, class, other, ctx),
-        EvalType::String => Ok(e),
+        EvalType::String => cast::to_string(e, collation, ctx),
         _ => cast::to_class(e, class, ctx),
     };
     let mut operands = vec![convert(subject, TypeKind::DateTime)?];
     for item in members {
         let item = convert(item, kind)?;
         operands.push(fold::fold_if_constant(item, ctx)?);
+    }
+    if class == EvalType::Time {
+        operands = same_clock_all(operands, ctx)?;
     }
     let set = if operands.len() > HASHED_LIST_LEN { InSet::of_constants(class, collation, &operands[1..]) } else { None };
     let mut built = null_if_operand_is(call(Func::Op(Op::In, class), operands, rt::boolean()));
