@@ -238,7 +238,7 @@ pub struct PointGet {
 #[derive(Clone, Debug)]
 pub struct PointKey {
     /// One constant expression for each key column. A NULL, or a value that no column value can be equal to (1.5 for an integer, out of
-    /// range), finds no row: see [`RangeBuilder::point_handle`] and [`RangeBuilder::point_index_key`].
+    /// range), finds no row: see [`RangeBuilder::point_key`].
     pub values: Vec<Expr>,
     /// Converts values to the key.
     pub builder: RangeBuilder,
@@ -449,7 +449,7 @@ pub struct IndexJoin {
     /// The outer input (left).
     pub outer: Box<Node>,
     /// The inner reader (right): a `TableReader`, `IndexReader` or `IndexLookup` whose `ranges` are not evaluated as they stand: each
-    /// outer row gives values for the first `lookup.len()` key columns, see [`RangeBuilder::lookup_ranges`].
+    /// outer row gives values for the first `lookup.len()` key columns, see [`RangeBuilder::lookup_range`].
     pub inner: Box<Node>,
     /// Values of the inner key's first columns, as expressions over the outer row.
     pub lookup: Vec<Expr>,
@@ -581,6 +581,8 @@ pub struct Insert {
     pub source: InsertSource,
     /// ON DUPLICATE KEY UPDATE: the assignments, over `old row ++ new row` (both in the table's layout). Assignments see earlier ones.
     pub on_duplicate: Vec<Assignment>,
+    /// Columns with ON UPDATE CURRENT_TIMESTAMP that `on_duplicate` does not name: set when another column of the old row really changes.
+    pub on_update: Vec<Assignment>,
 }
 
 /// The value of a column that an INSERT does not mention.
@@ -714,4 +716,3 @@ impl Node {
         }
     }
 }
-

@@ -1,0 +1,250 @@
+//! INSERT and REPLACE.
+//!
+//! Rows are expressed in the table's layout. Values may refer to columns of the row being built; the expressions of ON DUPLICATE KEY
+//! UPDATE see two rows side by side: the one in the table and the one that was to be inserted.
+
+use std::sync::Arc;
+
+use catalog::{TableInfo, TableKind};
+use expr::Expr;
+use parser::ast;
+
+use super::{Binder, Frame, ScopeColumn, column_default::listed_column, expression::ExprCx, scope::same_name};
+use crate::{
+    error::{Clause, Error, Result},
+    logical::{Col, Plan},
+    physical::{Assignment, ColumnFill, InsertValue, TableAccess},
+};
+
+/// A bound INSERT or REPLACE.
+pub(crate) struct BoundInsert {
+    pub table: Arc<TableInfo>,
+    pub database: String,
+    pub replace: bool,
+    pub ignore: bool,
+    pub columns: Vec<usize>,
+    pub fill: Vec<ColumnFill>,
+    pub source: BoundSource,
+    pub on_duplicate: Vec<Assignment>,
+    pub on_update: Vec<Assignment>,
+}
+
+/// Where rows come from.
+pub(crate) enum BoundSource {
+    Values(Vec<Vec<InsertValue>>),
+    Query { plan: Plan, output: Vec<Col> },
+}
+
+impl<'a> Binder<'a> {
+    pub(crate) fn bind_insert(&mut self, insert: &'a ast::InsertStmt) -> Result<BoundInsert> {
+        if !insert.partitions.is_empty() {
+            return Err(Error::unsupported("PARTITION"));
+        }
+        let (database, table) = self.lookup_table(&insert.table)?;
+        if table.kind == TableKind::Virtual {
+            return Err(Error::NotUpdatable { table: table.name.clone(), operation: "INSERT" });
+        }
+        self.locks_rows = true;
+        self.touch(&table, TableAccess::Insert);
+        if insert.replace {
+            self.touch(&table, TableAccess::Delete);
+        }
+        if !insert.on_duplicate.is_empty() {
+            self.touch(&table, TableAccess::Update);
+        }
+        let columns = insert_columns(&table, insert)?;
+        let fill = table.columns.iter().map(|column| self.column_fill(&table, column)).collect::<Result<Vec<_>>>()?;
+        // The rows' columns get numbers in one block: first the row in the table, then the new row.
+        let first = self.columns.add(table.name.clone(), types::FieldType::null(), None) + 1;
+        for _ in 0..2 {
+            for column in &table.columns {
+                self.columns.add(format!("{database}.{}.{}", table.name, column.name), column.ty.clone(), None);
+            }
+        }
+        let source = match &insert.source {
+            ast::InsertSource::Values(rows) => BoundSource::Values(self.bind_rows(&table, &columns, rows, first)?),
+            ast::InsertSource::Query(query) => {
+                let (bound, _) = self.bind_block(query)?;
+                if bound.output.len() != columns.len() {
+                    return Err(Error::ValueCount { row: 1 });
+                }
+                if columns.iter().any(|offset| table.columns[*offset].generated.is_some()) {
+                    return Err(generated_value(&table, &columns));
+                }
+                BoundSource::Query { plan: bound.plan, output: bound.output.iter().map(|column| column.col).collect() }
+            }
+        };
+        let on_duplicate = self.bind_on_duplicate(&table, insert, &columns, first)?;
+        let on_update = match on_duplicate.is_empty() {
+            true => vec![],
+            false => self.on_update_columns(&table, &on_duplicate)?,
+        };
+        Ok(BoundInsert { table, database, replace: insert.replace, ignore: insert.ignore, columns, fill, source, on_duplicate, on_update })
+    }
+
+    fn bind_rows(&mut self, table: &TableInfo, columns: &[usize], rows: &'a [Vec<ast::Expr>], first: Col) -> Result<Vec<Vec<InsertValue>>> {
+        let mut frame = Frame::default();
+        frame.columns = row_scope(table, &table.name, first);
+        self.frames.push(frame);
+        let mut bound = Vec::with_capacity(rows.len());
+        for (i, row) in rows.iter().enumerate() {
+            if row.len() != columns.len() && !row.is_empty() {
+                return Err(Error::ValueCount { row: i + 1 });
+            }
+            if row.is_empty() && !columns.is_empty() {
+                // `VALUES ()` with a column list is wrong; without one it means all defaults.
+                bound.push(vec![InsertValue::Default; columns.len()]);
+                continue;
+            }
+            let mut values = Vec::with_capacity(row.len());
+            for (value, offset) in row.iter().zip(columns) {
+                values.push(self.bind_insert_value(table, *offset, value, first)?);
+            }
+            bound.push(values);
+        }
+        if !self.frame().pending.is_empty() {
+            return Err(Error::unsupported("subquery in VALUES that depends on the row"));
+        }
+        self.frames.pop();
+        Ok(bound)
+    }
+
+    fn bind_insert_value(&mut self, table: &TableInfo, offset: usize, value: &'a ast::Expr, first: Col) -> Result<InsertValue> {
+        let column = &table.columns[offset];
+        if matches!(value, ast::Expr::Default(None)) {
+            return Ok(InsertValue::Default);
+        }
+        if column.generated.is_some() {
+            return Err(Error::GeneratedColumnValue { column: column.name.clone(), table: table.name.clone() });
+        }
+        if matches!(value, ast::Expr::Default(Some(_))) {
+            return Ok(InsertValue::Expr(self.bind_expr(value, ExprCx::condition(Clause::FieldList))?));
+        }
+        let mut bound = self.bind_expr(value, ExprCx::condition(Clause::FieldList))?;
+        bound = self.as_condition(bound)?;
+        bound.remap_columns(&|col| col - first);
+        Ok(InsertValue::Expr(bound))
+    }
+
+    fn bind_on_duplicate(
+        &mut self,
+        table: &TableInfo,
+        insert: &'a ast::InsertStmt,
+        columns: &[usize],
+        first: Col,
+    ) -> Result<Vec<Assignment>> {
+        if insert.on_duplicate.is_empty() {
+            return Ok(vec![]);
+        }
+        let width = table.columns.len();
+        let mut frame = Frame::default();
+        frame.columns = row_scope(table, &table.name, first);
+        if let Some(alias) = &insert.row_alias {
+            if same_name(&alias.name, &table.name) {
+                return Err(Error::DuplicateAlias { alias: alias.name.as_str().to_owned() });
+            }
+            let mut new_row = row_scope(table, &alias.name, first + width);
+            if !alias.columns.is_empty() {
+                if alias.columns.len() != columns.len() {
+                    return Err(Error::ColumnListMismatch);
+                }
+                let renamed = columns.iter().zip(&alias.columns).map(|(offset, name)| {
+                    let mut column = new_row[*offset].clone();
+                    column.name = name.as_str().to_owned();
+                    column
+                });
+                new_row = renamed.collect();
+            }
+            frame.columns.extend(new_row);
+        }
+        frame.new_row = Some((first, width));
+        self.frames.push(frame);
+        let mut assignments = vec![];
+        for assignment in &insert.on_duplicate {
+            let column = listed_column(table, &table.name, &assignment.column)?;
+            let value = self.bind_assigned(table, column, &assignment.value, first)?;
+            assignments.push(Assignment { column: column.offset, value });
+        }
+        if !self.frame().pending.is_empty() {
+            return Err(Error::unsupported("subquery in ON DUPLICATE KEY UPDATE that depends on the row"));
+        }
+        self.frames.pop();
+        Ok(assignments)
+    }
+
+    fn bind_assigned(&mut self, table: &TableInfo, column: &catalog::ColumnInfo, value: &'a ast::Expr, first: Col) -> Result<Expr> {
+        if matches!(value, ast::Expr::Default(None)) {
+            return self.default_value(table, column);
+        }
+        if column.generated.is_some() {
+            return Err(Error::GeneratedColumnValue { column: column.name.clone(), table: table.name.clone() });
+        }
+        let bound = self.bind_expr(value, ExprCx::condition(Clause::FieldList))?;
+        let mut bound = self.as_condition(bound)?;
+        bound.remap_columns(&|col| col - first);
+        Ok(bound)
+    }
+
+    /// `VALUES(column)`: the value that was to be inserted.
+    pub(super) fn bind_values_function(&mut self, column: &ast::ColumnRef) -> Result<Expr> {
+        let unknown = || Error::UnknownColumn { name: super::scope::display_name(column), clause: Clause::FieldList };
+        let Some((first, width)) = self.frame().new_row else {
+            return Ok(Expr::constant(types::Datum::Null, types::FieldType::null()));
+        };
+        let bare = ast::ColumnRef::bare(column.name.clone());
+        let wanted = if column.table.is_some() { column } else { &bare };
+        let found = self.frame().columns.iter().find(|c| same_name(&c.name, &wanted.name) && c.col < first + width).cloned();
+        Ok(self.columns.expr(found.ok_or_else(unknown)?.col + width))
+    }
+
+    /// The assignments of ON UPDATE CURRENT_TIMESTAMP columns that no assignment names.
+    pub(super) fn on_update_columns(&self, table: &TableInfo, assigned: &[Assignment]) -> Result<Vec<Assignment>> {
+        let mut automatic = vec![];
+        for column in table.public_columns() {
+            if let Some(fsp) = column.on_update_now
+                && !assigned.iter().any(|assignment| assignment.column == column.offset)
+            {
+                automatic.push(Assignment { column: column.offset, value: self.current_timestamp(fsp)? });
+            }
+        }
+        Ok(automatic)
+    }
+}
+
+/// The offsets of the columns that values are given for.
+fn insert_columns(table: &TableInfo, insert: &ast::InsertStmt) -> Result<Vec<usize>> {
+    if insert.columns.is_empty() {
+        let empty_row = matches!(&insert.source, ast::InsertSource::Values(rows) if rows.iter().all(Vec::is_empty));
+        let all = table.public_columns().iter().filter(|column| !column.hidden).map(|column| column.offset);
+        return Ok(if empty_row { vec![] } else { all.collect() });
+    }
+    let mut columns = vec![];
+    for wanted in &insert.columns {
+        let column = listed_column(table, &table.name, wanted)?;
+        if columns.contains(&column.offset) {
+            return Err(Error::ColumnTwice { name: column.name.clone() });
+        }
+        columns.push(column.offset);
+    }
+    Ok(columns)
+}
+
+fn generated_value(table: &TableInfo, columns: &[usize]) -> Error {
+    let column = columns.iter().map(|offset| &table.columns[*offset]).find(|column| column.generated.is_some());
+    Error::GeneratedColumnValue { column: column.map_or_else(String::new, |column| column.name.clone()), table: table.name.clone() }
+}
+
+/// The public columns of a row whose first column has number `first`.
+fn row_scope(table: &TableInfo, alias: &str, first: Col) -> Vec<ScopeColumn> {
+    let column = |column: &catalog::ColumnInfo| ScopeColumn {
+        name: column.name.clone(),
+        table: alias.to_owned(),
+        org_table: table.name.clone(),
+        org_name: column.name.clone(),
+        database: table.database.clone(),
+        col: first + column.offset,
+        qualified_only: false,
+        hidden: column.hidden,
+    };
+    table.public_columns().iter().map(column).collect()
+}

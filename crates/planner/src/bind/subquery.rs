@@ -1,0 +1,178 @@
+//! Subqueries in expressions.
+//!
+//! | form | does not depend on outer rows | depends on them |
+//! |---|---|---|
+//! | scalar | evaluated once into a parameter slot | left outer `Apply` of at most one row |
+//! | EXISTS | evaluated once into a slot | semi/anti `Apply` as a conjunct of WHERE, else a mark |
+//! | IN, = ANY, <> ALL | semi/null-aware anti join as a conjunct of WHERE, else a mark | the same, as `Apply` |
+//!
+//! `Apply`s whose dependence is a plain condition are turned into joins by the rule `decorrelate`.
+
+use expr::{Expr, Op};
+use parser::ast;
+use types::FieldType;
+
+use super::{Binder, BoundQuery, BoundSubquery, Frame, PendingJoin, expression::ExprCx};
+use crate::{
+    error::{Error, Result},
+    logical::{Limit, Plan},
+    physical::{JoinKind, ScalarKind},
+};
+
+/// Whether a subquery stands as a conjunct of a condition (only true rows matter) or yields a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Conjunct,
+    Value,
+}
+
+impl<'a> Binder<'a> {
+    /// A condition as its conjuncts. Subqueries that are conjuncts become pending semi or anti joins and leave nothing behind.
+    pub(super) fn bind_condition(&mut self, e: &'a ast::Expr, cx: ExprCx) -> Result<Vec<Expr>> {
+        let mut stack = vec![e];
+        let mut conditions = vec![];
+        while let Some(e) = stack.pop() {
+            match e {
+                ast::Expr::Binary { op: ast::BinaryOp::And, left, right } => stack.extend([&**right, &**left]),
+                _ => {
+                    let negated_inner = match e {
+                        ast::Expr::Unary { op: ast::UnaryOp::Not, expr } => Some(&**expr),
+                        _ => None,
+                    };
+                    let bound = match (e, negated_inner) {
+                        (_, Some(ast::Expr::Exists(query))) => self.bind_exists(query, true, Use::Conjunct)?,
+                        (ast::Expr::Exists(query), _) => self.bind_exists(query, false, Use::Conjunct)?,
+                        _ => match as_membership(e).or(negated_inner.and_then(as_membership).map(Membership::negate)) {
+                            Some(membership) => self.bind_membership(membership, cx, Use::Conjunct)?,
+                            None => {
+                                let bound = self.bind_expr(e, cx)?;
+                                Some(self.as_condition(bound)?)
+                            }
+                        },
+                    };
+                    if let Some(bound) = bound {
+                        bound.split_conjunction(&mut conditions);
+                    }
+                }
+            }
+        }
+        Ok(conditions)
+    }
+
+    /// A subquery anywhere in an expression.
+    pub(super) fn bind_subquery_expr(&mut self, e: &'a ast::Expr, cx: ExprCx) -> Result<Expr> {
+        let bound = match e {
+            ast::Expr::Subquery(query) => return self.bind_scalar(query),
+            ast::Expr::Exists(query) => self.bind_exists(query, false, Use::Value)?,
+            _ => match as_membership(e) {
+                Some(membership) => self.bind_membership(membership, cx, Use::Value)?,
+                None => return Err(Error::unsupported("comparison with ANY or ALL of a subquery")),
+            },
+        };
+        Ok(bound.expect("a subquery used as a value leaves an expression"))
+    }
+
+    fn bind_scalar(&mut self, query: &'a ast::Query) -> Result<Expr> {
+        let (bound, frame) = self.bind_block(query)?;
+        let [column] = &bound.output[..] else { return Err(Error::OperandColumns { expected: 1 }) };
+        let col = column.col;
+        if !frame.correlated {
+            let mut ty = self.columns.meta(col).ty.clone();
+            ty.not_null = false;
+            return Ok(self.once(bound, ScalarKind::Value, ty));
+        }
+        // The value gets a column of its own: the same subquery column may be read as not nullable inside.
+        let value = self.columns.add_computed(self.columns.meta(col).ty.clone());
+        let plan = Plan::Project(crate::logical::Project { child: Box::new(bound.plan), exprs: vec![(value, self.columns.expr(col))] });
+        self.columns.set_nullable(value);
+        self.push_pending(JoinKind::LeftOuter, Plan::MaxOneRow(Box::new(plan)), frame, vec![], vec![], None);
+        Ok(self.columns.expr(value))
+    }
+
+    fn bind_exists(&mut self, query: &'a ast::Query, negated: bool, used: Use) -> Result<Option<Expr>> {
+        let (mut bound, frame) = self.bind_block(query)?;
+        if !frame.correlated {
+            let one = Expr::constant(types::Datum::Int(1), FieldType::bigint().with_not_null());
+            bound.plan = Plan::Limit(Limit { child: Box::new(bound.plan), limit: copr::RowLimit { offset: None, count: one } });
+            let exists = self.once(bound, ScalarKind::Exists, FieldType::boolean().with_not_null());
+            return self.negate_if(negated, exists).map(Some);
+        }
+        if used == Use::Conjunct {
+            let kind = if negated { JoinKind::AntiSemi } else { JoinKind::Semi };
+            self.push_pending(kind, bound.plan, frame, vec![], vec![], None);
+            return Ok(None);
+        }
+        let mark = self.columns.add_computed(FieldType::boolean().with_not_null());
+        self.push_pending(JoinKind::Mark, bound.plan, frame, vec![], vec![], Some(mark));
+        self.negate_if(negated, self.columns.expr(mark)).map(Some)
+    }
+
+    fn bind_membership(&mut self, membership: Membership<'a>, cx: ExprCx, used: Use) -> Result<Option<Expr>> {
+        let left = self.bind_expr(membership.left, cx.without_params())?;
+        let subjects: Vec<Expr> = match left.as_op() {
+            Some((Op::Row, elements)) => elements.to_vec(),
+            _ => vec![left],
+        };
+        let (bound, frame) = self.bind_block(membership.query)?;
+        if bound.output.len() != subjects.len() {
+            return Err(Error::OperandColumns { expected: subjects.len() });
+        }
+        let mut equalities = vec![];
+        for (subject, column) in subjects.into_iter().zip(&bound.output) {
+            equalities.push(self.op(Op::Eq, vec![subject, self.columns.expr(column.col)])?);
+        }
+        match (used, membership.negated) {
+            (Use::Conjunct, false) => self.push_pending(JoinKind::Semi, bound.plan, frame, equalities, vec![], None),
+            (Use::Conjunct, true) => self.push_pending(JoinKind::AntiSemi, bound.plan, frame, vec![], equalities, None),
+            (Use::Value, negated) => {
+                let mark = self.columns.add_computed(FieldType::boolean());
+                self.push_pending(JoinKind::Mark, bound.plan, frame, vec![], equalities, Some(mark));
+                return self.negate_if(negated, self.columns.expr(mark)).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// A subquery evaluated once per execution: its value is a parameter.
+    fn once(&mut self, bound: BoundQuery, kind: ScalarKind, ty: FieldType) -> Expr {
+        let slot = self.take_slot();
+        let output = bound.output.iter().map(|column| column.col).collect();
+        self.subqueries.push(BoundSubquery { slot, kind, plan: bound.plan, output });
+        Expr::Param { index: slot, ty }
+    }
+
+    fn push_pending(
+        &mut self,
+        kind: JoinKind,
+        plan: Plan,
+        frame: Frame,
+        conditions: Vec<Expr>,
+        in_conditions: Vec<Expr>,
+        mark: Option<crate::logical::Col>,
+    ) {
+        let Frame { correlated: apply, bindings, .. } = frame;
+        self.frame().pending.push(PendingJoin { kind, plan, conditions, in_conditions, mark, apply, bindings });
+    }
+}
+
+/// `left [NOT] IN (query)` in any of its spellings.
+struct Membership<'a> {
+    left: &'a ast::Expr,
+    query: &'a ast::Query,
+    negated: bool,
+}
+
+impl Membership<'_> {
+    fn negate(self) -> Self {
+        Self { negated: !self.negated, ..self }
+    }
+}
+
+fn as_membership(e: &ast::Expr) -> Option<Membership<'_>> {
+    match e {
+        ast::Expr::InSubquery { expr, query, negated } => Some(Membership { left: expr, query, negated: *negated }),
+        ast::Expr::Quantified { op: ast::BinaryOp::Eq, left, all: false, query } => Some(Membership { left, query, negated: false }),
+        ast::Expr::Quantified { op: ast::BinaryOp::Ne, left, all: true, query } => Some(Membership { left, query, negated: true }),
+        _ => None,
+    }
+}

@@ -1,0 +1,607 @@
+//! Access paths: how the rows of one table are read.
+//!
+//! | path | when |
+//! |---|---|
+//! | point get, batch point get | all columns of the primary key or of a unique index are equal to constants |
+//! | table reader | ranges of the primary key, or all rows |
+//! | index reader | an index that holds every column read |
+//! | index lookup | an index, then the rows |
+//!
+//! Every path that hints and rules allow is built and priced, with the sort it needs for the wanted order; the cheapest wins.
+
+use std::sync::Arc;
+
+use catalog::{IndexInfo, PrimaryKey, TableKind};
+use copr::{DagPlan, HANDLE_COLUMN, HandleKind, IndexScan, KeyPart, ScanColumn, ScanSpec, TableScan};
+use expr::Expr;
+use stats::{TableStats, Target};
+use types::{Datum, FieldType};
+
+use super::{Chooser, OrderColumn, Physical, Want, columns_of_all, cost};
+use crate::{
+    logical::{Col, Path, Scan, ScanCol, ScanSource},
+    physical::{self, CopTask, Op, PointKey},
+    range::{
+        Access, KeySpace, RangeBuilder,
+        detach::{Detached, KeyColumn, detach},
+    },
+    rules::Rule,
+};
+
+/// One way to read a table, before it is built.
+struct Candidate {
+    path: Path,
+    /// The columns of its key.
+    key: Vec<KeyColumn>,
+    detached: Detached,
+    builder: RangeBuilder,
+    /// How many keys its ranges hold.
+    rows: f64,
+}
+
+/// A reader for the inner side of an index join.
+pub(super) struct Lookup {
+    pub reader: Physical,
+    /// The outer expressions for the first key columns.
+    pub keys: Vec<Expr>,
+    pub cost_per_row: f64,
+}
+
+impl Chooser<'_> {
+    pub(super) fn choose_scan(&mut self, scan: &Scan, want: &Want) -> Physical {
+        if scan.table.kind == TableKind::Virtual {
+            let chosen = self.mem_table(scan);
+            return self.sorted(chosen, want);
+        }
+        let stats = self.estimator.stats(scan);
+        let mut best: Option<Physical> = None;
+        for path in self.paths(scan) {
+            let candidate = self.candidate(scan, &stats, path, &scan.conditions);
+            for chosen in self.build_candidate(scan, &stats, &candidate, want) {
+                if best.as_ref().is_none_or(|best| chosen.cost() < best.cost()) {
+                    best = Some(chosen);
+                }
+            }
+        }
+        best.expect("the primary path is always a candidate")
+    }
+
+    /// The paths that hints and rules leave.
+    fn paths(&self, scan: &Scan) -> Vec<Path> {
+        let mut paths = vec![];
+        if self.is_on(Rule::IndexAccess) || scan.hints.only.is_some() {
+            paths.extend(
+                scan.table
+                    .public_indexes()
+                    .filter(|(_, index)| index.has_entries() && !index.invisible)
+                    .map(|(offset, _)| Path::Index(offset)),
+            );
+        }
+        if let Some(only) = &scan.hints.only {
+            paths.retain(|path| only.contains(path));
+        }
+        paths.retain(|path| !scan.hints.ignored.contains(path));
+        paths.push(Path::Primary);
+        paths
+    }
+
+    fn candidate(&self, scan: &Scan, stats: &TableStats, path: Path, conditions: &[Expr]) -> Candidate {
+        let (key, space) = key_of(scan, path);
+        let detached = detach(conditions, &key);
+        let builder = RangeBuilder::new(scan.table.id, space, detached.access.clone(), detached.used.clone());
+        let unique = self.is_unique(scan, path) && detached.exact && detached.equal_columns == key.len();
+        let rows = if unique {
+            1.0
+        } else {
+            let target = target_of(scan, path, &detached);
+            self.estimator.access_rows(stats, &builder, &detached.used, target, detached.equal_columns)
+        };
+        Candidate { path, key, detached, builder, rows }
+    }
+
+    fn is_unique(&self, scan: &Scan, path: Path) -> bool {
+        match path {
+            Path::Primary => scan.table.has_primary_key(),
+            Path::Index(offset) => scan.table.indexes[offset].unique,
+        }
+    }
+
+    /// The physical forms of one path: unordered, and in key order when that is what is wanted.
+    fn build_candidate(&mut self, scan: &Scan, stats: &TableStats, candidate: &Candidate, want: &Want) -> Vec<Physical> {
+        if let Some(points) = self.point_gets(scan, candidate, want) {
+            return vec![points];
+        }
+        let mut built = vec![];
+        let order = key_order(scan, candidate);
+        let constant = constant_columns(candidate);
+        for desc in [false, true] {
+            let probe = Order { columns: &order, constant: &constant, desc };
+            let keeps = !want.order.is_empty() && self.is_on(Rule::OrderedScan) && probe.provides(&want.order);
+            if keeps {
+                let limit = want.limit;
+                built.push(self.reader(scan, stats, candidate, desc, true, limit));
+            }
+        }
+        let limit = if want.order.is_empty() { want.limit } else { None };
+        let unordered = self.reader(scan, stats, candidate, false, false, limit);
+        built.push(self.sorted(unordered, want));
+        built
+    }
+
+    /// A point get, when the conditions fix all columns of a unique key.
+    fn point_gets(&mut self, scan: &Scan, candidate: &Candidate, want: &Want) -> Option<Physical> {
+        if !self.is_on(Rule::PointGet) || !self.is_unique(scan, candidate.path) {
+            return None;
+        }
+        let points = candidate.detached.points(candidate.key.len())?;
+        let index = match candidate.path {
+            Path::Primary => None,
+            Path::Index(offset) => Some(offset),
+        };
+        let read = read_columns(scan, &candidate.detached.rest);
+        let (columns, scanned) = scan_columns(scan, &read);
+        let filters = resolve_all(&candidate.detached.rest, &columns);
+        let output: Vec<FieldType> = scanned.iter().map(|column| column.ty.clone()).collect();
+        let table = Arc::clone(&scan.table);
+        let builder = candidate.builder.clone();
+        let lookups = if index.is_some() { 2.0 } else { 1.0 };
+        let rows = points.len() as f64;
+        let cost = rows * lookups * cost::LOOKUP * 0.8;
+        let constant = constant_columns(candidate);
+        let order = key_order(scan, candidate);
+        if let [_] = &points[..] {
+            let key = PointKey { values: points.into_iter().next().unwrap_or_default(), builder };
+            let get = physical::PointGet { table, index, key, columns: scanned, filters, lock: None };
+            let node = self.node(Op::PointGet(get), output, 1.0, cost);
+            let constant = columns.clone();
+            return Some(Physical { node, columns, order: vec![], constant });
+        }
+        let keeps = |desc: bool| !want.order.is_empty() && Order { columns: &order, constant: &constant, desc }.provides(&want.order);
+        let (keep_order, desc) = (keeps(false) || keeps(true), !keeps(false) && keeps(true));
+        let get = physical::BatchPointGet { table, index, keys: points, builder, columns: scanned, filters, lock: None, keep_order, desc };
+        let cost = cost + if keep_order { cost::sort(rows) } else { 0.0 };
+        let node = self.node(Op::BatchPointGet(get), output, rows, cost);
+        let order = if keep_order { order.iter().map(|(col, part)| (*col, *part != desc)).collect() } else { vec![] };
+        let chosen = Physical { node, columns, order, constant };
+        Some(self.sorted(chosen, want))
+    }
+
+    /// A range reader of any kind.
+    fn reader(
+        &mut self,
+        scan: &Scan,
+        stats: &TableStats,
+        candidate: &Candidate,
+        desc: bool,
+        keep_order: bool,
+        limit: Option<f64>,
+    ) -> Physical {
+        let rest = &candidate.detached.rest;
+        let selectivity = self.estimator.scan_selectivity(scan, stats, rest);
+        let found = (candidate.rows * selectivity).max(if candidate.rows == 0.0 { 0.0 } else { 1.0 });
+        let read = read_columns(scan, rest);
+        let mut shape = ReaderShape { desc, keep_order, scanned: candidate.rows, found, conditions: rest.clone() };
+        let mut chosen = match candidate.path {
+            Path::Primary => self.table_reader(scan, candidate, &read, shape),
+            Path::Index(offset) if is_covering(scan, offset, &read) => self.index_reader(scan, candidate, offset, &read, shape),
+            Path::Index(offset) => {
+                shape.keep_order = keep_order;
+                self.index_lookup(scan, candidate, offset, &read, shape)
+            }
+        };
+        if let Some(limit) = limit {
+            // A limit above stops the scan when it has seen enough.
+            let share = (limit / found.max(1.0)).clamp(0.0, 1.0);
+            chosen.node.cost = cost::SEEK + (chosen.node.cost - cost::SEEK).max(0.0) * share;
+        }
+        if candidate.path == Path::Primary
+            && scan.hints.force
+            && scan.hints.only.as_ref().is_some_and(|only| !only.contains(&Path::Primary))
+        {
+            chosen.node.cost += cost::FORCED_AWAY;
+        }
+        if keep_order {
+            chosen.order = key_order(scan, candidate).into_iter().map(|(col, part)| (col, part != desc)).collect();
+        }
+        chosen.constant = constant_columns(candidate);
+        chosen
+    }
+
+    fn table_reader(&mut self, scan: &Scan, candidate: &Candidate, read: &[ScanCol], shape: ReaderShape) -> Physical {
+        let (columns, scanned) = scan_columns(scan, read);
+        let spec = ScanSpec::Table(TableScan { table: scan.table.id, columns: scanned, handle: handle_kind(scan) });
+        let dag = dag_of(spec, resolve_all(&shape.conditions, &columns));
+        let cost = shape.cost(cost::TABLE_ROW * row_weight(&columns));
+        let tasks = self.scan_tasks(&dag, &shape);
+        let output = dag.output.clone();
+        let reader = physical::TableReader {
+            table: Arc::clone(&scan.table),
+            dag: Arc::new(dag),
+            tasks,
+            ranges: candidate.builder.clone(),
+            desc: shape.desc,
+            keep_order: shape.keep_order,
+        };
+        let node = self.node(Op::TableReader(reader), output, shape.found, cost);
+        Physical { node, columns, order: vec![], constant: vec![] }
+    }
+
+    fn index_reader(&mut self, scan: &Scan, candidate: &Candidate, index: usize, read: &[ScanCol], shape: ReaderShape) -> Physical {
+        let (columns, scanned) = scan_columns(scan, read);
+        let spec = ScanSpec::Index(index_scan(scan, index, scanned));
+        let dag = dag_of(spec, resolve_all(&shape.conditions, &columns));
+        let cost = shape.cost(cost::INDEX_ROW * row_weight(&columns));
+        let tasks = self.scan_tasks(&dag, &shape);
+        let output = dag.output.clone();
+        let reader = physical::IndexReader {
+            table: Arc::clone(&scan.table),
+            index,
+            dag: Arc::new(dag),
+            tasks,
+            ranges: candidate.builder.clone(),
+            desc: shape.desc,
+            keep_order: shape.keep_order,
+        };
+        let node = self.node(Op::IndexReader(reader), output, shape.found, cost);
+        Physical { node, columns, order: vec![], constant: vec![] }
+    }
+
+    fn index_lookup(&mut self, scan: &Scan, candidate: &Candidate, index: usize, read: &[ScanCol], shape: ReaderShape) -> Physical {
+        // Conditions that the entry alone decides are checked before the row is fetched.
+        let in_index = |col: Col| scan.columns.iter().any(|column| column.col == col && is_in_index(scan, index, column.source));
+        let (index_side, table_side): (Vec<Expr>, Vec<Expr>) =
+            shape.conditions.iter().cloned().partition(|condition| crate::logical::columns_of(condition).into_iter().all(in_index));
+        let stats = self.estimator.stats(scan);
+        let fetched = shape.scanned * self.estimator.scan_selectivity(scan, &stats, &index_side);
+
+        let entry_columns = read_only(scan, &columns_of_all(&index_side));
+        let (entry_cols, mut entries) = scan_columns(scan, &entry_columns);
+        let handle = handle_column(scan);
+        entries.push(handle);
+        let index_spec = ScanSpec::Index(index_scan(scan, index, entries));
+        let index_dag = dag_of(index_spec, resolve_all(&index_side, &entry_cols));
+
+        let (columns, scanned) = scan_columns(scan, &narrowed(scan, read, &table_side));
+        let table_spec = ScanSpec::Table(TableScan { table: scan.table.id, columns: scanned, handle: handle_kind(scan) });
+        let table_dag = dag_of(table_spec, resolve_all(&table_side, &columns));
+
+        let per_entry = cost::INDEX_ROW + cost::CONDITION * index_side.len() as f64;
+        let per_row = cost::LOOKUP + cost::CONDITION * table_side.len() as f64;
+        let cost = cost::SEEK + cost::LOOKUP_START + shape.scanned * per_entry + fetched * per_row + shape.found * cost::HAND_UP;
+        let index_shape = ReaderShape { found: fetched, conditions: index_side, ..shape.clone() };
+        let index_tasks = self.scan_tasks(&index_dag, &index_shape);
+        let table_shape = ReaderShape { scanned: fetched, conditions: table_side, ..shape.clone() };
+        let table_tasks = self.scan_tasks(&table_dag, &table_shape);
+        let output = table_dag.output.clone();
+        let lookup = physical::IndexLookup {
+            table: Arc::clone(&scan.table),
+            index,
+            index_dag: Arc::new(index_dag),
+            index_tasks,
+            ranges: candidate.builder.clone(),
+            table_dag: Arc::new(table_dag),
+            table_tasks,
+            desc: shape.desc,
+            keep_order: shape.keep_order,
+            limit: None,
+        };
+        let node = self.node(Op::IndexLookup(lookup), output, shape.found, cost);
+        Physical { node, columns, order: vec![], constant: vec![] }
+    }
+
+    fn scan_tasks(&mut self, dag: &DagPlan, shape: &ReaderShape) -> Vec<CopTask> {
+        let mut tasks = vec![self.task(shape.scanned)];
+        if !dag.filters.is_empty() {
+            tasks.push(self.task(shape.found));
+        }
+        tasks
+    }
+
+    fn mem_table(&mut self, scan: &Scan) -> Physical {
+        let mut columns = vec![];
+        let mut offsets = vec![];
+        for column in &scan.columns {
+            if let ScanSource::Offset(offset) = column.source {
+                columns.push(column.col);
+                offsets.push(offset);
+            }
+        }
+        let output = offsets.iter().map(|offset| scan.table.columns[*offset].ty.clone()).collect();
+        let filters = resolve_all(&scan.conditions, &columns);
+        let op = Op::MemTable(physical::MemTable {
+            table: Arc::clone(&scan.table),
+            database: scan.table.database.clone(),
+            columns: offsets,
+            filters,
+        });
+        let node = self.node(op, output, 100.0, 100.0);
+        Physical { node, columns, order: vec![], constant: vec![] }
+    }
+
+    /// A reader that finds the rows for given values of `usable` columns: the cheapest path whose key begins with some of them.
+    pub(super) fn choose_lookup(&mut self, scan: &Scan, usable: &[(Col, Expr)]) -> Option<Lookup> {
+        if scan.table.kind == TableKind::Virtual {
+            return None;
+        }
+        let stats = self.estimator.stats(scan);
+        let mut best: Option<Lookup> = None;
+        for path in self.paths(scan) {
+            let (key, space) = key_of(scan, path);
+            let mut keys = vec![];
+            for column in &key {
+                let Some(col) = column.col.filter(|_| !column.is_prefix) else { break };
+                let Some((_, outer)) = usable.iter().find(|(inner, outer)| *inner == col && comparable(outer, &column.ty)) else { break };
+                keys.push(outer.clone());
+            }
+            if keys.is_empty() {
+                continue;
+            }
+            let unique = self.is_unique(scan, path) && keys.len() == key.len();
+            let rows = match (unique, path) {
+                (true, _) => 1.0,
+                (false, Path::Index(offset)) => stats.estimate_index_prefix_unknown(scan.table.indexes[offset].id, keys.len()),
+                (false, Path::Primary) => (stats.rows() / 100.0).max(1.0),
+            };
+            // All conditions are checked on the rows: the ranges are those of the outer values alone.
+            let detached = Detached { access: Access::Full, rest: scan.conditions.clone(), used: vec![], equal_columns: 0, exact: true };
+            let builder = RangeBuilder::new(scan.table.id, space, Access::Full, vec![]);
+            let candidate = Candidate { path, key, detached, builder, rows };
+            let reader = self.reader(scan, &stats, &candidate, false, false, None);
+            let cost_per_row = reader.cost();
+            if best.as_ref().is_none_or(|best| cost_per_row < best.cost_per_row) {
+                best = Some(Lookup { reader, keys, cost_per_row });
+            }
+        }
+        best
+    }
+}
+
+/// What a reader does, for pricing and EXPLAIN.
+#[derive(Clone, Debug)]
+struct ReaderShape {
+    desc: bool,
+    keep_order: bool,
+    /// Keys in the ranges.
+    scanned: f64,
+    /// Rows that pass the conditions.
+    found: f64,
+    conditions: Vec<Expr>,
+}
+
+impl ReaderShape {
+    fn cost(&self, per_row: f64) -> f64 {
+        let backwards = if self.desc { 1.1 } else { 1.0 };
+        cost::SEEK + self.scanned * (per_row * backwards + cost::CONDITION * self.conditions.len() as f64) + self.found * cost::HAND_UP
+    }
+}
+
+/// An order that a key gives its rows.
+struct Order<'o> {
+    columns: &'o [OrderColumn],
+    constant: &'o [Col],
+    desc: bool,
+}
+
+impl Order<'_> {
+    fn provides(&self, wanted: &[OrderColumn]) -> bool {
+        let mut provided = self.columns.iter().filter(|(col, _)| !self.constant.contains(col));
+        wanted
+            .iter()
+            .filter(|(col, _)| !self.constant.contains(col))
+            .all(|wanted| provided.next().is_some_and(|(col, part)| *col == wanted.0 && (*part != self.desc) == wanted.1))
+    }
+}
+
+/// Wider rows take longer to decode.
+fn row_weight(columns: &[Col]) -> f64 {
+    1.0 + 0.05 * columns.len() as f64
+}
+
+/// The column's number in this scan.
+fn col_at(scan: &Scan, offset: usize) -> Option<Col> {
+    scan.columns.iter().find(|column| column.source == ScanSource::Offset(offset)).map(|column| column.col)
+}
+
+/// The columns of a path's key and what its keys are made of.
+fn key_of(scan: &Scan, path: Path) -> (Vec<KeyColumn>, KeySpace) {
+    let table = &scan.table;
+    let columns = |index: &IndexInfo| -> Vec<KeyColumn> {
+        let column = |part: &catalog::IndexColumn| KeyColumn {
+            col: col_at(scan, part.offset),
+            ty: table.columns[part.offset].ty.clone(),
+            is_prefix: part.prefix_len.is_some(),
+        };
+        index.columns.iter().map(column).collect()
+    };
+    match (path, table.pk) {
+        (Path::Index(offset), _) => {
+            let index = &table.indexes[offset];
+            (columns(index), KeySpace::Index { index: index.id, parts: key_parts(scan, index) })
+        }
+        (Path::Primary, PrimaryKey::Common { index }) => {
+            let index = &table.indexes[index];
+            (columns(index), KeySpace::CommonHandle { parts: key_parts(scan, index) })
+        }
+        (Path::Primary, PrimaryKey::IntHandle { column }) => {
+            let ty = table.columns[column].ty.clone();
+            (vec![KeyColumn { col: col_at(scan, column), ty: ty.clone(), is_prefix: false }], KeySpace::IntHandle { ty })
+        }
+        (Path::Primary, PrimaryKey::HiddenRowId) => (vec![], KeySpace::IntHandle { ty: FieldType::bigint() }),
+    }
+}
+
+fn key_parts(scan: &Scan, index: &IndexInfo) -> Vec<KeyPart> {
+    let part = |part: &catalog::IndexColumn| {
+        let column = &scan.table.columns[part.offset];
+        KeyPart { id: column.id, ty: column.ty.clone(), prefix_len: part.prefix_len, desc: part.desc }
+    };
+    index.columns.iter().map(part).collect()
+}
+
+/// What the row key of the table holds.
+fn handle_kind(scan: &Scan) -> HandleKind {
+    match scan.table.pk {
+        PrimaryKey::HiddenRowId => HandleKind::RowId,
+        PrimaryKey::IntHandle { column } => HandleKind::IntColumn { id: scan.table.columns[column].id },
+        PrimaryKey::Common { index } => HandleKind::Common { parts: key_parts(scan, &scan.table.indexes[index]) },
+    }
+}
+
+fn index_scan(scan: &Scan, index: usize, columns: Vec<ScanColumn>) -> IndexScan {
+    let info = &scan.table.indexes[index];
+    IndexScan {
+        table: scan.table.id,
+        index: info.id,
+        unique: info.unique,
+        parts: key_parts(scan, info),
+        columns,
+        handle: handle_kind(scan),
+    }
+}
+
+/// Whose values statistics have for the first columns of a path.
+fn target_of(scan: &Scan, path: Path, detached: &Detached) -> Target {
+    let first = |offset: usize| Target::Column(scan.table.columns[offset].id);
+    match (path, scan.table.pk) {
+        (Path::Index(offset), _) => {
+            let index = &scan.table.indexes[offset];
+            let one_column = index.columns.len() == 1 || matches!(&detached.access, Access::Columns(list) if list.len() == 1);
+            // A single column's statistics are as good, and are there for indexes that were never analyzed.
+            if one_column && !index.columns[0].desc && index.columns[0].prefix_len.is_none() {
+                first(index.columns[0].offset)
+            } else {
+                Target::Index(index.id)
+            }
+        }
+        (Path::Primary, PrimaryKey::IntHandle { column }) => first(column),
+        (Path::Primary, PrimaryKey::Common { index }) => {
+            let index = &scan.table.indexes[index];
+            if index.columns.len() == 1 { first(index.columns[0].offset) } else { Target::Index(index.id) }
+        }
+        (Path::Primary, PrimaryKey::HiddenRowId) => Target::Column(HANDLE_COLUMN),
+    }
+}
+
+/// The order of a path's keys, as far as it is an order of whole column values.
+fn key_order(scan: &Scan, candidate: &Candidate) -> Vec<OrderColumn> {
+    let parts: Vec<(usize, bool, bool)> = match (candidate.path, scan.table.pk) {
+        (Path::Index(offset), pk) => {
+            let index = &scan.table.indexes[offset];
+            let mut parts: Vec<_> = index.columns.iter().map(|part| (part.offset, part.desc, part.prefix_len.is_some())).collect();
+            if !index.unique {
+                // Equal entries stand in the order of their handles.
+                parts.extend(handle_parts(scan, pk));
+            }
+            parts
+        }
+        (Path::Primary, pk) => handle_parts(scan, pk),
+    };
+    let mut order = vec![];
+    for (offset, desc, is_prefix) in parts {
+        match col_at(scan, offset).filter(|_| !is_prefix) {
+            Some(col) => order.push((col, desc)),
+            None => break,
+        }
+    }
+    order
+}
+
+fn handle_parts(scan: &Scan, pk: PrimaryKey) -> Vec<(usize, bool, bool)> {
+    match pk {
+        PrimaryKey::IntHandle { column } => vec![(column, false, false)],
+        PrimaryKey::Common { index } => {
+            let parts = &scan.table.indexes[index].columns;
+            parts.iter().map(|part| (part.offset, part.desc, part.prefix_len.is_some())).collect()
+        }
+        PrimaryKey::HiddenRowId => vec![],
+    }
+}
+
+/// Key columns that the conditions fix to one value.
+fn constant_columns(candidate: &Candidate) -> Vec<Col> {
+    if !candidate.detached.exact {
+        return vec![];
+    }
+    candidate.key[..candidate.detached.equal_columns].iter().filter_map(|column| column.col).collect()
+}
+
+/// The columns a reader has to decode: those read above, and those of the conditions that are left.
+fn read_columns(scan: &Scan, rest: &[Expr]) -> Vec<ScanCol> {
+    let Some(wanted) = &scan.wanted else { return scan.columns.clone() };
+    let checked = columns_of_all(rest);
+    scan.columns.iter().copied().filter(|column| wanted.contains(&column.col) || checked.contains(&column.col)).collect()
+}
+
+/// Of the columns read, those that the table side of an index lookup needs.
+fn narrowed(scan: &Scan, read: &[ScanCol], table_side: &[Expr]) -> Vec<ScanCol> {
+    let Some(wanted) = &scan.wanted else { return read.to_vec() };
+    let checked = columns_of_all(table_side);
+    read.iter().copied().filter(|column| wanted.contains(&column.col) || checked.contains(&column.col)).collect()
+}
+
+fn read_only(scan: &Scan, columns: &[Col]) -> Vec<ScanCol> {
+    scan.columns.iter().copied().filter(|column| columns.contains(&column.col)).collect()
+}
+
+fn scan_columns(scan: &Scan, read: &[ScanCol]) -> (Vec<Col>, Vec<ScanColumn>) {
+    let columns = read.iter().map(|column| column.col).collect();
+    let scanned = read.iter().map(|column| match column.source {
+        ScanSource::Handle => handle_column(scan),
+        ScanSource::Offset(offset) => {
+            let info = &scan.table.columns[offset];
+            ScanColumn { id: info.id, ty: info.ty.clone(), default: info.origin_default.clone() }
+        }
+    });
+    (columns, scanned.collect())
+}
+
+fn handle_column(scan: &Scan) -> ScanColumn {
+    let ty = match scan.table.pk {
+        PrimaryKey::Common { .. } => FieldType::blob().with_not_null(),
+        _ => FieldType::bigint().with_not_null(),
+    };
+    ScanColumn { id: HANDLE_COLUMN, ty, default: Datum::Null }
+}
+
+/// Whether an index entry holds every column read.
+fn is_covering(scan: &Scan, index: usize, read: &[ScanCol]) -> bool {
+    read.iter().all(|column| is_in_index(scan, index, column.source))
+}
+
+fn is_in_index(scan: &Scan, index: usize, source: ScanSource) -> bool {
+    let ScanSource::Offset(offset) = source else { return true };
+    let whole = |index: &IndexInfo| index.columns.iter().any(|part| part.offset == offset && part.prefix_len.is_none());
+    whole(&scan.table.indexes[index])
+        || match scan.table.pk {
+            PrimaryKey::IntHandle { column } => column == offset,
+            PrimaryKey::Common { index } => whole(&scan.table.indexes[index]),
+            PrimaryKey::HiddenRowId => false,
+        }
+}
+
+/// Whether a value of the outer expression can be looked up among values of this type: the comparison must have the key's order.
+fn comparable(outer: &Expr, ty: &FieldType) -> bool {
+    let own = outer.field_type();
+    match (own.eval_type(), ty.eval_type()) {
+        (types::EvalType::String, types::EvalType::String) => ty.tp.is_string() && own.collation == ty.collation,
+        (types::EvalType::Time, types::EvalType::Time) => own.tp == ty.tp && ty.tp != types::TypeKind::Timestamp,
+        (a, b) => a == b && ty.tp != types::TypeKind::Bit && ty.tp != types::TypeKind::Json,
+    }
+}
+
+fn resolve_all(conditions: &[Expr], columns: &[Col]) -> Vec<Expr> {
+    let position = |col: Col| columns.iter().position(|own| *own == col).expect("a reader decodes the columns of its conditions");
+    conditions
+        .iter()
+        .map(|condition| {
+            let mut condition = condition.clone();
+            condition.remap_columns(&position);
+            condition
+        })
+        .collect()
+}
+
+fn dag_of(scan: ScanSpec, filters: Vec<Expr>) -> DagPlan {
+    let output = scan.columns().iter().map(|column| column.ty.clone()).collect();
+    DagPlan { scan, filters, ops: vec![], output }
+}

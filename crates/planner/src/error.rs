@@ -1,0 +1,308 @@
+//! Why a statement cannot be planned, with the MySQL error a client sees.
+//!
+//! No variant may be retried: each is a fact about the statement and the schema it was planned against.
+
+use std::fmt;
+
+use types::mysql_error::MysqlError;
+
+/// The result of this crate's fallible operations.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The clause a name was looked up in, as MySQL names it in messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Clause {
+    FieldList,
+    From,
+    Where,
+    On,
+    GroupBy,
+    Having,
+    OrderBy,
+}
+
+impl fmt::Display for Clause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FieldList => "field list",
+            Self::From => "from clause",
+            Self::Where => "where clause",
+            Self::On => "on clause",
+            Self::GroupBy => "group statement",
+            Self::Having => "having clause",
+            Self::OrderBy => "order clause",
+        })
+    }
+}
+
+/// Why a statement cannot be planned.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// An expression cannot be built.
+    #[error(transparent)]
+    Expr(#[from] expr::Error),
+    /// A value cannot be converted.
+    #[error(transparent)]
+    Types(#[from] types::Error),
+    /// An error that is already in MySQL's form (a system variable that cannot be read).
+    #[error("{}", .0.message)]
+    Mysql(MysqlError),
+    /// 1054.
+    #[error("Unknown column '{name}' in '{clause}'")]
+    UnknownColumn {
+        /// The name as written.
+        name: String,
+        /// Where.
+        clause: Clause,
+    },
+    /// 1052.
+    #[error("Column '{name}' in {clause} is ambiguous")]
+    AmbiguousColumn {
+        /// The name as written.
+        name: String,
+        /// Where.
+        clause: Clause,
+    },
+    /// 1146.
+    #[error("Table '{database}.{table}' doesn't exist")]
+    NoSuchTable {
+        /// Its database.
+        database: String,
+        /// Its name.
+        table: String,
+    },
+    /// 1049.
+    #[error("Unknown database '{database}'")]
+    UnknownDatabase {
+        /// The name.
+        database: String,
+    },
+    /// 1046.
+    #[error("No database selected")]
+    NoDatabase,
+    /// 1051, of `t.*`.
+    #[error("Unknown table '{table}'")]
+    UnknownTable {
+        /// The name as written.
+        table: String,
+    },
+    /// 1109, of the target list of a multi-table DELETE.
+    #[error("Unknown table '{table}' in MULTI DELETE")]
+    UnknownDeleteTarget {
+        /// The name as written.
+        table: String,
+    },
+    /// 1066.
+    #[error("Not unique table/alias: '{alias}'")]
+    DuplicateAlias {
+        /// The alias.
+        alias: String,
+    },
+    /// 1060, of a derived table's columns.
+    #[error("Duplicate column name '{name}'")]
+    DuplicateColumnName {
+        /// The name.
+        name: String,
+    },
+    /// 1248.
+    #[error("Every derived table must have its own alias")]
+    DerivedTableWithoutAlias,
+    /// 1353.
+    #[error(
+        "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts"
+    )]
+    ColumnListMismatch,
+    /// 1096.
+    #[error("No tables used")]
+    NoTablesUsed,
+    /// 1055, or 1140 without GROUP BY.
+    #[error(
+        "Expression #{position} of {list} is not in GROUP BY clause and contains nonaggregated column '{column}' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by"
+    )]
+    NotInGroupBy {
+        /// 1-based position.
+        position: usize,
+        /// `SELECT list`, `ORDER BY clause`, `HAVING clause`.
+        list: &'static str,
+        /// The column, qualified.
+        column: String,
+    },
+    /// 1140.
+    #[error(
+        "In aggregated query without GROUP BY, expression #{position} of {list} contains nonaggregated column '{column}'; this is incompatible with sql_mode=only_full_group_by"
+    )]
+    MixOfGroupColumns {
+        /// 1-based position.
+        position: usize,
+        /// `SELECT list`, …
+        list: &'static str,
+        /// The column, qualified.
+        column: String,
+    },
+    /// 3065.
+    #[error(
+        "Expression #{position} of ORDER BY clause is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with DISTINCT"
+    )]
+    OrderByNotInDistinctList {
+        /// 1-based position.
+        position: usize,
+        /// The column, qualified.
+        column: String,
+    },
+    /// 1111.
+    #[error("Invalid use of group function")]
+    InvalidGroupFunction,
+    /// 1056.
+    #[error("Can't group on '{name}'")]
+    CannotGroupOn {
+        /// The alias.
+        name: String,
+    },
+    /// 1247.
+    #[error("Reference '{name}' not supported ({reason})")]
+    IllegalReference {
+        /// The alias.
+        name: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// 1241.
+    #[error("Operand should contain {expected} column(s)")]
+    OperandColumns {
+        /// How many.
+        expected: usize,
+    },
+    /// 1222.
+    #[error("The used SELECT statements have a different number of columns")]
+    DifferentColumnCounts,
+    /// 1136.
+    #[error("Column count doesn't match value count at row {row}")]
+    ValueCount {
+        /// 1-based row.
+        row: usize,
+    },
+    /// 1110.
+    #[error("Column '{name}' specified twice")]
+    ColumnTwice {
+        /// The column.
+        name: String,
+    },
+    /// 1364.
+    #[error("Field '{name}' doesn't have a default value")]
+    NoDefault {
+        /// The column.
+        name: String,
+    },
+    /// 3105.
+    #[error("The value specified for generated column '{column}' in table '{table}' is not allowed.")]
+    GeneratedColumnValue {
+        /// The column.
+        column: String,
+        /// The table.
+        table: String,
+    },
+    /// 1176.
+    #[error("Key '{index}' doesn't exist in table '{table}'")]
+    UnknownIndex {
+        /// The index as written.
+        index: String,
+        /// The table's alias.
+        table: String,
+    },
+    /// 1288.
+    #[error("The target table {table} of the {operation} is not updatable")]
+    NotUpdatable {
+        /// The table as written.
+        table: String,
+        /// `UPDATE`, `DELETE` or `INSERT`.
+        operation: &'static str,
+    },
+    /// 1221.
+    #[error("Incorrect usage of {first} and {second}")]
+    WrongUsage {
+        /// One construct.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
+    /// 3568, of `FOR UPDATE OF`.
+    #[error("Unresolved table name '{table}' in locking clause.")]
+    UnresolvedLockTable {
+        /// The name as written.
+        table: String,
+    },
+    /// 1193.
+    #[error("Unknown system variable '{name}'")]
+    UnknownSystemVariable {
+        /// The name.
+        name: String,
+    },
+    /// 1273.
+    #[error("Unknown collation: '{name}'")]
+    UnknownCollation {
+        /// The name.
+        name: String,
+    },
+    /// 1115.
+    #[error("Unknown character set: '{name}'")]
+    UnknownCharset {
+        /// The name.
+        name: String,
+    },
+    /// 1235.
+    #[error("This version of MySQL doesn't yet support '{feature}'")]
+    Unsupported {
+        /// What.
+        feature: String,
+    },
+}
+
+impl Error {
+    /// Error 1235 naming `feature`.
+    pub(crate) fn unsupported(feature: impl Into<String>) -> Self {
+        Self::Unsupported { feature: feature.into() }
+    }
+
+    /// What the client sees.
+    pub fn to_mysql(&self) -> MysqlError {
+        let (code, sqlstate) = match self {
+            Self::Expr(error) => return error.to_mysql(),
+            Self::Types(error) => return error.to_mysql(),
+            Self::Mysql(error) => return error.clone(),
+            Self::UnknownColumn { .. } => (1054, "42S22"),
+            Self::AmbiguousColumn { .. } => (1052, "23000"),
+            Self::NoSuchTable { .. } => (1146, "42S02"),
+            Self::UnknownDatabase { .. } => (1049, "42000"),
+            Self::NoDatabase => (1046, "3D000"),
+            Self::UnknownTable { .. } => (1051, "42S02"),
+            Self::UnknownDeleteTarget { .. } => (1109, "42S02"),
+            Self::DuplicateAlias { .. } => (1066, "42000"),
+            Self::DuplicateColumnName { .. } => (1060, "42S21"),
+            Self::DerivedTableWithoutAlias => (1248, "42000"),
+            Self::ColumnListMismatch => (1353, "HY000"),
+            Self::NoTablesUsed => (1096, "HY000"),
+            Self::NotInGroupBy { .. } => (1055, "42000"),
+            Self::MixOfGroupColumns { .. } => (1140, "42000"),
+            Self::OrderByNotInDistinctList { .. } => (3065, "HY000"),
+            Self::InvalidGroupFunction => (1111, "HY000"),
+            Self::CannotGroupOn { .. } => (1056, "42000"),
+            Self::IllegalReference { .. } => (1247, "42S22"),
+            Self::OperandColumns { .. } => (1241, "21000"),
+            Self::DifferentColumnCounts => (1222, "21000"),
+            Self::ValueCount { .. } => (1136, "21S01"),
+            Self::ColumnTwice { .. } => (1110, "42000"),
+            Self::NoDefault { .. } => (1364, "HY000"),
+            Self::GeneratedColumnValue { .. } => (3105, "HY000"),
+            Self::UnknownIndex { .. } => (1176, "42000"),
+            Self::NotUpdatable { .. } => (1288, "HY000"),
+            Self::WrongUsage { .. } => (1221, "HY000"),
+            Self::UnresolvedLockTable { .. } => (3568, "HY000"),
+            Self::UnknownSystemVariable { .. } => (1193, "HY000"),
+            Self::UnknownCollation { .. } => (1273, "HY000"),
+            Self::UnknownCharset { .. } => (1115, "42000"),
+            Self::Unsupported { .. } => (1235, "42000"),
+        };
+        MysqlError { code, sqlstate, message: self.to_string() }
+    }
+}
