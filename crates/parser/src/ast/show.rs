@@ -138,6 +138,4 @@ pub enum ShowKind {
     Replicas,
     /// `PROFILES`.
     Profiles,
-    /// `PROFILE …`: the rest of the statement.
-    Profile,
 }

@@ -148,7 +148,8 @@ impl Parser<'_> {
                 let at = self.tok.start;
                 let scale = self.uint()?;
                 ty.decimals = Some(u8::try_from(scale).map_err(|_| {
-                    let kind = ParseErrorKind::TooBigNumber { what: SizeKind::Scale, name: column.to_string(), given: scale, max: 30 };
+                    let kind =
+                        ParseErrorKind::TooBigNumber { what: SizeKind::Scale, name: column.as_str().to_owned(), given: scale, max: 30 };
                     self.error_at(kind, at)
                 })?);
             } else if name == TypeName::Double {
@@ -183,7 +184,7 @@ impl Parser<'_> {
         let ty = self.sized_type(name)?;
         match ty.length {
             Some(fsp @ 7..) => {
-                let kind = ParseErrorKind::TooBigNumber { what: SizeKind::Precision, name: column.to_string(), given: fsp, max: 6 };
+                let kind = ParseErrorKind::TooBigNumber { what: SizeKind::Precision, name: column.as_str().to_owned(), given: fsp, max: 6 };
                 Err(self.error(kind))
             }
             _ => Ok(ty),

@@ -23,7 +23,7 @@ impl Parser<'_> {
     /// `CREATE …`.
     pub(super) fn create(&mut self) -> Result<Stmt> {
         let start = self.bump().start;
-        let Tok::Kw(kw) = self.tok.tok else { return Err(self.syntax()) };
+        let Tok::Kw(kw) = self.tok.tok else { return self.unsupported_object("CREATE", start) };
         match kw {
             Kw::TABLE => {
                 self.bump();

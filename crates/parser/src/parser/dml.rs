@@ -142,14 +142,10 @@ impl Parser<'_> {
 
     /// `[LIMIT n]`, without an offset.
     fn opt_row_limit(&mut self) -> Result<Option<Limit>> {
-        if !self.at(Kw::LIMIT) {
+        if !self.eat(Kw::LIMIT) {
             return Ok(None);
         }
-        let limit = self.opt_limit()?;
-        match &limit {
-            Some(Limit { offset: Some(_), .. }) => Err(self.syntax()),
-            _ => Ok(limit),
-        }
+        Ok(Some(Limit { count: self.limit_value()?, offset: None, comma: false }))
     }
 
     /// `DELETE …`.

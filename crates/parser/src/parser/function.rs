@@ -51,6 +51,49 @@ fn aggregate(name: &str) -> Option<(AggregateFunc, AggregateArgs)> {
     })
 }
 
+/// Whether a function of this name (in lower case) is an aggregate.
+pub(crate) fn is_aggregate(name: &str) -> bool {
+    aggregate(name).is_some()
+}
+
+/// The names MySQL takes for its own functions only when `(` follows at once (manual, "Function Name Parsing and Resolution").
+const ADJACENT: &[&str] = &[
+    "adddate",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "cast",
+    "count",
+    "curdate",
+    "curtime",
+    "date_add",
+    "date_sub",
+    "extract",
+    "group_concat",
+    "json_arrayagg",
+    "json_objectagg",
+    "max",
+    "mid",
+    "min",
+    "now",
+    "position",
+    "session_user",
+    "std",
+    "stddev",
+    "stddev_pop",
+    "stddev_samp",
+    "subdate",
+    "substr",
+    "substring",
+    "sum",
+    "sysdate",
+    "system_user",
+    "trim",
+    "variance",
+    "var_pop",
+    "var_samp",
+];
+
 impl Parser<'_> {
     /// `(a, b, …)`, perhaps empty.
     pub(super) fn call_args(&mut self) -> Result<Vec<Expr>> {
@@ -63,12 +106,13 @@ impl Parser<'_> {
         Ok(args)
     }
 
-    /// `name(…)` where the name is no reserved word.
+    /// `name(…)` where the name is no reserved word; a quoted name is never one of MySQL's own functions.
     pub(super) fn named_call(&mut self) -> Result<Expr> {
         let token = self.tok;
         let name = self.ident()?.to_ascii_lowercase();
-        let adjacent = token.end == self.tok.start || self.opts.ignore_space;
-        if adjacent {
+        let quoted = token.tok == Tok::QuotedIdent;
+        let adjacent = token.end == self.tok.start || self.opts.ignore_space || !ADJACENT.contains(&name.as_str());
+        if adjacent && !quoted {
             if let Some((func, args)) = aggregate(&name) {
                 return self.aggregate_call(func, args);
             }
@@ -124,7 +168,9 @@ impl Parser<'_> {
         call.args = self.expr_list()?;
         call.order_by = self.opt_order_by()?;
         if self.eat(Kw::SEPARATOR) {
-            call.separator = Some(self.text_literal()?.into_bytes().into());
+            let separator = self.text_literal()?;
+            // A comma is what stands for none.
+            call.separator = (separator != ",").then(|| separator.into_bytes().into());
         }
         Ok(())
     }

@@ -68,7 +68,7 @@ impl Parser<'_> {
         }
         let (schema, name) = if self.eat(Tok::Dot) { (Some(first), self.ident_after_dot()?) } else { (None, first) };
         // `t@block`: no blank between.
-        let attached = self.at(Tok::UserVar) && self.prev_end == self.tok.start;
+        let attached = (self.at(Tok::UserVar) || self.at(Tok::At)) && self.prev_end == self.tok.start;
         let query_block = if attached { Some(self.query_block()?) } else { None };
         Ok(HintArg::Name { schema, name, query_block })
     }

@@ -34,6 +34,8 @@ mod unsupported;
 mod user;
 mod window;
 
+pub(crate) use function::is_aggregate;
+
 use crate::{
     MAX_HEIGHT, MAX_NESTING, ParseError, ParseErrorKind, ParseOptions,
     ast::{Ident, Literal, LiteralId, TableName},

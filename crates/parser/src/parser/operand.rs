@@ -125,7 +125,7 @@ impl Parser<'_> {
     /// A column, or a call of a function by name.
     fn name_expr(&mut self) -> Result<Expr> {
         let next = self.peek();
-        if next == Tok::LParen && self.tok.tok != Tok::QuotedIdent {
+        if next == Tok::LParen {
             return self.named_call();
         }
         let first = self.ident()?;

@@ -309,8 +309,8 @@ impl Parser<'_> {
         }))
     }
 
-    /// An integer, a `?`, or a name (a variable of a stored program, which the binder refuses).
-    fn limit_value(&mut self) -> Result<Expr> {
+    /// An integer or a `?`.
+    pub(super) fn limit_value(&mut self) -> Result<Expr> {
         match self.tok.tok {
             Tok::Int | Tok::Hex | Tok::Bit => {
                 let (value, id) = self.literal()?;

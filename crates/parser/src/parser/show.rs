@@ -23,10 +23,7 @@ impl Parser<'_> {
             (false, false) => self.show_plain()?,
             _ => self.show_full(extended, full)?,
         };
-        let filter = self.opt_show_filter()?;
-        if filter.is_some() && !filterable(&kind) {
-            return Err(self.syntax());
-        }
+        let filter = if filterable(&kind) { self.opt_show_filter()? } else { None };
         Ok(Stmt::Show(Box::new(ShowStmt { kind, filter })))
     }
 
@@ -34,6 +31,9 @@ impl Parser<'_> {
     fn unsupported_show(&mut self) -> Option<&'static str> {
         if self.at(Kw::BINLOG) {
             return Some("SHOW BINLOG EVENTS");
+        }
+        if self.at(Kw::PROFILE) {
+            return Some("SHOW PROFILE");
         }
         if self.at_word("RELAYLOG") {
             return Some("SHOW RELAYLOG EVENTS");
@@ -151,7 +151,6 @@ impl Parser<'_> {
             Kw::PLUGINS => ShowKind::Plugins,
             Kw::EVENTS => ShowKind::Events(self.opt_from_schema()?),
             Kw::PROFILES => ShowKind::Profiles,
-            Kw::PROFILE => self.show_profile(),
             Kw::PROCEDURE => {
                 self.expect(Kw::STATUS)?;
                 ShowKind::ProcedureStatus
@@ -194,14 +193,6 @@ impl Parser<'_> {
             }
         }
         Ok(ShowKind::Grants { user, using })
-    }
-
-    /// `PROFILE [types] [FOR QUERY n] [LIMIT …]`, read over.
-    fn show_profile(&mut self) -> ShowKind {
-        while !self.at_statement_end() {
-            self.bump();
-        }
-        ShowKind::Profile
     }
 
     fn show_replication(&mut self, kw: Kw) -> Result<ShowKind> {

@@ -18,6 +18,13 @@ struct Granted {
     roles: Vec<AccountName>,
 }
 
+/// One entry of that list.
+enum Entry {
+    Role(AccountName),
+    /// A privilege; and the name of the role it would be, when it is one word that can be a name.
+    Words(Privilege, Option<String>),
+}
+
 impl Parser<'_> {
     /// `user[@host]`.
     pub(super) fn account_name(&mut self) -> Result<AccountName> {
@@ -340,38 +347,36 @@ impl Parser<'_> {
 
     /// A list of privileges or roles, followed by ON (privileges), TO or FROM (roles).
     fn granted(&mut self) -> Result<Granted> {
+        let start = self.tok.start;
+        let entries = self.comma_list(|p| {
+            let hosted = p.at_ident() && matches!(p.peek(), Tok::At | Tok::UserVar);
+            if hosted || matches!(p.tok.tok, Tok::Str | Tok::QuotedIdent) { Ok(Entry::Role(p.account_name()?)) } else { p.privilege() }
+        })?;
         let mut granted = Granted { privileges: Vec::new(), roles: Vec::new() };
-        loop {
-            if matches!(self.tok.tok, Tok::Str | Tok::QuotedIdent)
-                || (self.tok.tok == Tok::Ident && matches!(self.peek(), Tok::At | Tok::UserVar))
-            {
-                granted.roles.push(self.account_name()?);
-            } else {
-                granted.privileges.push(self.privilege()?);
+        let privileges =
+            self.at(Kw::ON) || matches!(&entries[..], [Entry::Words(..), Entry::Words(grant, _)] if grant.name == "GRANT OPTION");
+        for entry in entries {
+            match entry {
+                Entry::Words(privilege, _) if privileges => granted.privileges.push(privilege),
+                Entry::Role(role) if !privileges => granted.roles.push(role),
+                // A bare word is a role without a host.
+                Entry::Words(privilege, Some(user)) if !privileges && privilege.columns.is_empty() => {
+                    granted.roles.push(AccountName { user, host: "%".to_owned() });
+                }
+                _ => return Err(self.error_at(crate::ParseErrorKind::Syntax, start)),
             }
-            if !self.eat(Tok::Comma) {
-                break;
-            }
-        }
-        if self.at(Kw::ON) {
-            // Roles have no object.
-            return if granted.roles.is_empty() { Ok(granted) } else { Err(self.syntax()) };
-        }
-        let everything = granted.privileges.iter().any(|p| p.name == "GRANT OPTION");
-        if !everything {
-            // What looked like a dynamic privilege is a role without a host; its name is as it was written.
-            let roles = granted.privileges.iter().map(|p| AccountName { user: p.name.to_lowercase(), host: "%".to_owned() });
-            let written = std::mem::take(&mut granted.roles);
-            granted.roles = roles.chain(written).collect();
         }
         Ok(granted)
     }
 
     /// One or more words up to a comma, ON, TO, FROM or a column list.
-    fn privilege(&mut self) -> Result<Privilege> {
+    fn privilege(&mut self) -> Result<Entry> {
         let mut name = String::new();
+        let mut role = None;
         while matches!(self.tok.tok, Tok::Ident | Tok::Kw(_)) && !matches!(self.tok.tok, Tok::Kw(Kw::ON | Kw::TO | Kw::FROM)) {
+            let could_be_role = name.is_empty() && self.at_ident();
             let token = self.bump();
+            role = if could_be_role { Some(self.make_ident(token)?.into_string()) } else { None };
             if !name.is_empty() {
                 name.push(' ');
             }
@@ -383,7 +388,7 @@ impl Parser<'_> {
         if name == "ALL" {
             name = "ALL PRIVILEGES".to_owned();
         }
-        Ok(Privilege { name, columns: self.opt_paren_idents()? })
+        Ok(Entry::Words(Privilege { name, columns: self.opt_paren_idents()? }, role))
     }
 
     /// `[TABLE | FUNCTION | PROCEDURE] {* | *.* | db.* | [db.]t}`.

@@ -34,7 +34,7 @@ impl Display for SetValue {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             SetValue::Default => f.write_str("DEFAULT"),
-            SetValue::Word(word) => word.fmt(f),
+            SetValue::Word(word) => write!(f, "{word:#}"),
             SetValue::Expr(expr) => expr.fmt(f),
         }
     }
@@ -121,7 +121,7 @@ impl Display for AdminStmt {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             AdminStmt::CheckTable(tables) => write!(f, "ADMIN CHECK TABLE {}", List(tables, ", ")),
-            AdminStmt::CheckIndex(table, index) => write!(f, "ADMIN CHECK INDEX {table} {index}"),
+            AdminStmt::CheckIndex(table, index) => write!(f, "ADMIN CHECK INDEX {table} {index:#}"),
             AdminStmt::ChecksumTable(tables) => write!(f, "ADMIN CHECKSUM TABLE {}", List(tables, ", ")),
             AdminStmt::ShowDdl => f.write_str("ADMIN SHOW DDL"),
             AdminStmt::ShowDdlJobs { count, filter } => {
@@ -136,7 +136,7 @@ impl Display for AdminStmt {
 
 impl Display for PrepareStmt {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "PREPARE {} FROM ", self.name)?;
+        write!(f, "PREPARE {:#} FROM ", self.name)?;
         match &self.source {
             PrepareSource::Text(text) => Quoted(text).fmt(f),
             PrepareSource::Var(name) => UserVar(name).fmt(f),
@@ -146,7 +146,7 @@ impl Display for PrepareStmt {
 
 impl Display for ExecuteStmt {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "EXECUTE {}", self.name)?;
+        write!(f, "EXECUTE {:#}", self.name)?;
         for (i, name) in self.using.iter().enumerate() {
             write!(f, "{}{}", if i == 0 { " USING " } else { ", " }, UserVar(name))?;
         }

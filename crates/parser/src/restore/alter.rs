@@ -34,7 +34,7 @@ impl Display for ColumnPosition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             ColumnPosition::First => f.write_str("FIRST"),
-            ColumnPosition::After(column) => write!(f, "AFTER {column}"),
+            ColumnPosition::After(column) => write!(f, "AFTER {column:#}"),
         }
     }
 }
@@ -57,28 +57,30 @@ impl Display for AlterAction {
         use AlterAction::*;
         match self {
             AddColumn { if_not_exists, column, position } => {
-                write!(f, "ADD COLUMN {}{column}{}", word(*if_not_exists, "IF NOT EXISTS "), Opt(" ", position.as_ref()))
+                write!(f, "ADD COLUMN {}{column:#}{}", word(*if_not_exists, "IF NOT EXISTS "), Opt(" ", position.as_ref()))
             }
-            DropColumn { if_exists, name } => write!(f, "DROP COLUMN {}{name}", word(*if_exists, "IF EXISTS ")),
-            ModifyColumn { column, position } => write!(f, "MODIFY COLUMN {column}{}", Opt(" ", position.as_ref())),
-            ChangeColumn { old, column, position } => write!(f, "CHANGE COLUMN {old} {column}{}", Opt(" ", position.as_ref())),
-            RenameColumn { old, new } => write!(f, "RENAME COLUMN {old} TO {new}"),
-            AlterColumnDefault { name, default: None, .. } => write!(f, "ALTER COLUMN {name} DROP DEFAULT"),
-            AlterColumnDefault { name, default: Some(expr), parenthesized: true } => write!(f, "ALTER COLUMN {name} SET DEFAULT ({expr})"),
-            AlterColumnDefault { name, default: Some(expr), .. } => write!(f, "ALTER COLUMN {name} SET DEFAULT {expr}"),
-            AlterColumnVisible { name, visible } => write!(f, "ALTER COLUMN {name} SET {}", visibility(*visible)),
+            DropColumn { if_exists, name } => write!(f, "DROP COLUMN {}{name:#}", word(*if_exists, "IF EXISTS ")),
+            ModifyColumn { column, position } => write!(f, "MODIFY COLUMN {column:#}{}", Opt(" ", position.as_ref())),
+            ChangeColumn { old, column, position } => write!(f, "CHANGE COLUMN {old:#} {column:#}{}", Opt(" ", position.as_ref())),
+            RenameColumn { old, new } => write!(f, "RENAME COLUMN {old:#} TO {new:#}"),
+            AlterColumnDefault { name, default: None, .. } => write!(f, "ALTER COLUMN {name:#} DROP DEFAULT"),
+            AlterColumnDefault { name, default: Some(expr), parenthesized: true } => {
+                write!(f, "ALTER COLUMN {name:#} SET DEFAULT ({expr})")
+            }
+            AlterColumnDefault { name, default: Some(expr), .. } => write!(f, "ALTER COLUMN {name:#} SET DEFAULT {expr}"),
+            AlterColumnVisible { name, visible } => write!(f, "ALTER COLUMN {name:#} SET {}", visibility(*visible)),
             AddConstraint { if_not_exists: false, constraint } => write!(f, "ADD {constraint}"),
             // The words stand before the index; only the parenthesised form takes them for all kinds.
             AddConstraint { if_not_exists: true, constraint } => write!(f, "ADD IF NOT EXISTS ({constraint})"),
-            DropIndex { if_exists, name } => write!(f, "DROP INDEX {}{name}", word(*if_exists, "IF EXISTS ")),
+            DropIndex { if_exists, name } => write!(f, "DROP INDEX {}{name:#}", word(*if_exists, "IF EXISTS ")),
             DropPrimaryKey => f.write_str("DROP PRIMARY KEY"),
-            DropForeignKey(name) => write!(f, "DROP FOREIGN KEY {name}"),
-            DropCheck(name) => write!(f, "DROP CHECK {name}"),
-            DropConstraint(name) => write!(f, "DROP CONSTRAINT {name}"),
-            AlterCheck { name, enforced: yes } => write!(f, "ALTER CHECK {name} {}", enforced(*yes)),
-            AlterIndexVisible { name, visible } => write!(f, "ALTER INDEX {name} {}", visibility(*visible)),
-            RenameIndex { old, new } => write!(f, "RENAME INDEX {old} TO {new}"),
-            RenameTable(name) => write!(f, "RENAME TO {name}"),
+            DropForeignKey(name) => write!(f, "DROP FOREIGN KEY {name:#}"),
+            DropCheck(name) => write!(f, "DROP CHECK {name:#}"),
+            DropConstraint(name) => write!(f, "DROP CONSTRAINT {name:#}"),
+            AlterCheck { name, enforced: yes } => write!(f, "ALTER CHECK {name:#} {}", enforced(*yes)),
+            AlterIndexVisible { name, visible } => write!(f, "ALTER INDEX {name:#} {}", visibility(*visible)),
+            RenameIndex { old, new } => write!(f, "RENAME INDEX {old:#} TO {new:#}"),
+            RenameTable(name) => write!(f, "RENAME TO {name:#}"),
             Options(options) => List(options, " ").fmt(f),
             ConvertCharset { charset, collation } => {
                 write!(f, "CONVERT TO CHARACTER SET {}", charset.as_ref().map_or("DEFAULT", |c| c.as_str()))?;
@@ -106,7 +108,7 @@ impl AlterAction {
             CoalescePartition(n) => write!(f, "COALESCE PARTITION {n}"),
             ReorganizePartitions { names, .. } if names.is_empty() => f.write_str("REORGANIZE PARTITION"),
             ReorganizePartitions { names, into } => write!(f, "REORGANIZE PARTITION {} INTO ({})", List(names, ", "), List(into, ", ")),
-            ExchangePartition { name, table } => write!(f, "EXCHANGE PARTITION {name} WITH TABLE {table}"),
+            ExchangePartition { name, table } => write!(f, "EXCHANGE PARTITION {name:#} WITH TABLE {table}"),
             MaintainPartitions { verb, names } => {
                 let (verb, tablespace) = verb.split_once(' ').unwrap_or((verb, ""));
                 write!(f, "{verb} PARTITION {}{}{tablespace}", OrAll(names), word(!tablespace.is_empty(), " "))

@@ -33,7 +33,7 @@ impl Display for ColumnType {
 
 impl Display for ColumnDef {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.name, self.ty)?;
+        write!(f, "{:#} {}", self.name, self.ty)?;
         self.options.iter().try_for_each(|option| write!(f, " {option}"))
     }
 }
@@ -77,7 +77,7 @@ pub(super) fn visibility(visible: bool) -> &'static str {
 impl Display for CheckDef {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(name) = &self.name {
-            write!(f, "CONSTRAINT {name} ")?;
+            write!(f, "CONSTRAINT {name:#} ")?;
         }
         write!(f, "CHECK ({}){}", self.expr, word(!self.enforced, " NOT ENFORCED"))
     }
@@ -114,8 +114,8 @@ fn index_options(f: &mut Formatter<'_>, options: &[IndexOption]) -> fmt::Result 
 impl Display for IndexPart {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.key {
-            IndexKey::Column { name, length: Some(length) } => write!(f, "{name}({length})")?,
-            IndexKey::Column { name, length: None } => name.fmt(f)?,
+            IndexKey::Column { name, length: Some(length) } => write!(f, "{name:#}({length})")?,
+            IndexKey::Column { name, length: None } => write!(f, "{name:#}")?,
             IndexKey::Expr(expr) => write!(f, "({expr})")?,
         }
         f.write_str(word(self.desc, " DESC"))
@@ -127,7 +127,7 @@ impl Display for IndexOption {
         match self {
             IndexOption::Using(name) => write!(f, "USING {}", name.as_str()),
             IndexOption::KeyBlockSize(size) => write!(f, "KEY_BLOCK_SIZE={size}"),
-            IndexOption::Parser(name) => write!(f, "WITH PARSER {name}"),
+            IndexOption::Parser(name) => write!(f, "WITH PARSER {name:#}"),
             IndexOption::Comment(text) => write!(f, "COMMENT {}", Quoted(text)),
             IndexOption::Visible(visible) => f.write_str(visibility(*visible)),
             IndexOption::EngineAttribute { secondary, value } => engine_attribute(f, *secondary, value),
@@ -138,7 +138,7 @@ impl Display for IndexOption {
 impl Display for ForeignKeyDef {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(name) = &self.name {
-            write!(f, "CONSTRAINT {name} ")?;
+            write!(f, "CONSTRAINT {name:#} ")?;
         }
         write!(f, "FOREIGN KEY{} ({}) {}", Opt(" ", self.index_name.as_ref()), List(&self.columns, ", "), self.reference)
     }
@@ -179,7 +179,7 @@ impl Display for TableOption {
             TableOption::Comment(text) => write!(f, "COMMENT={}", Quoted(text)),
             TableOption::Union(tables) => write!(f, "UNION=({})", List(tables, ",")),
             TableOption::Other("STORAGE", value) => write!(f, "STORAGE {value}"),
-            TableOption::Other(name, value) => write!(f, "{name}={value}"),
+            TableOption::Other(name, value) => write!(f, "{name:#}={value}"),
         }
     }
 }
@@ -294,10 +294,10 @@ impl Display for PartitionMethod {
 
 impl Display for PartitionDef {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "PARTITION {}{}", self.name, Opt(" VALUES ", self.values.as_ref()))?;
+        write!(f, "PARTITION {:#}{}", self.name, Opt(" VALUES ", self.values.as_ref()))?;
         self.options.iter().try_for_each(|option| write!(f, " {option}"))?;
         for (i, (name, options)) in self.subpartitions.iter().enumerate() {
-            write!(f, "{}SUBPARTITION {name}", if i == 0 { " (" } else { ", " })?;
+            write!(f, "{}SUBPARTITION {name:#}", if i == 0 { " (" } else { ", " })?;
             options.iter().try_for_each(|option| write!(f, " {option}"))?;
         }
         f.write_str(word(!self.subpartitions.is_empty(), ")"))

@@ -52,7 +52,7 @@ impl Display for InsertStmt {
 
 impl Display for RowAlias {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.name, Parens(" ", &self.columns))
+        write!(f, "{:#}{}", self.name, Parens(" ", &self.columns))
     }
 }
 

@@ -51,25 +51,29 @@ impl Expr {
             Expr::TemporalLiteral { kind, text, .. } => write!(f, "{kind}{}", Quoted(text)),
             Expr::MatchAgainst(m) => m.fmt(f),
             Expr::Default(None) => f.write_str("default"),
-            Expr::Default(Some(column)) => write!(f, "default({column})"),
-            Expr::Values(column) => write!(f, "values({column})"),
+            Expr::Default(Some(column)) => write!(f, "default({column:#})"),
+            Expr::Values(column) => write!(f, "values({column:#})"),
             Expr::JsonValue(j) => j.fmt(f),
             _ => unreachable!("operators and operands are printed by Display of Expr"),
         }
     }
 }
 
+/// Functions with nodes of their own: a plain call of such a name was written with quotes or a blank, and is some other function.
+const OWN_NODES: &[&str] = &["adddate", "cast", "date_add", "date_sub", "extract", "position", "subdate", "trim"];
+
 /// A name that can stand before `(` without quotes.
 fn plain_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && !name.as_bytes()[0].is_ascii_digit()
+    let own = OWN_NODES.contains(&name) || crate::parser::is_aggregate(name);
+    !own && !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && !name.as_bytes()[0].is_ascii_digit()
 }
 
 impl Display for FuncCall {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.schema {
-            Some(schema) => write!(f, "{schema}.{}", self.name)?,
+            Some(schema) => write!(f, "{schema:#}.{:#}", self.name)?,
             None if plain_name(&self.name) => f.write_str(&self.name)?,
-            None => self.name.fmt(f)?,
+            None => write!(f, "{:#}", self.name)?,
         }
         write!(f, "({})", List(&self.args, ","))
     }
@@ -106,7 +110,7 @@ impl Display for WindowCall {
 impl Display for Over {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Over::Named(name) => name.fmt(f),
+            Over::Named(name) => write!(f, "{name:#}"),
             Over::Spec(spec) => spec.fmt(f),
         }
     }

@@ -29,7 +29,8 @@ impl<T: Display> Display for List<'_, T> {
             if i > 0 {
                 f.write_str(self.1)?;
             }
-            item.fmt(f)?;
+            // `#` puts names in backticks and means nothing to other nodes.
+            write!(f, "{item:#}")?;
         }
         Ok(())
     }
@@ -41,7 +42,7 @@ struct Opt<'a, T>(&'static str, Option<&'a T>);
 impl<T: Display> Display for Opt<'_, T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.1 {
-            Some(value) => write!(f, "{}{value}", self.0),
+            Some(value) => write!(f, "{}{value:#}", self.0),
             None => Ok(()),
         }
     }

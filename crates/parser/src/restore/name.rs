@@ -6,8 +6,11 @@ use super::Quoted;
 use crate::ast::{AccountName, ColumnRef, Ident, Literal, TableName, UserSpec};
 
 impl Display for Ident {
-    /// In backticks.
+    /// The name as it is, for messages; `{:#}` writes it in backticks, for SQL.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if !f.alternate() {
+            return f.write_str(self);
+        }
         f.write_char('`')?;
         for (i, part) in self.as_str().split('`').enumerate() {
             f.write_str(if i > 0 { "``" } else { "" })?;
@@ -20,21 +23,21 @@ impl Display for Ident {
 impl Display for TableName {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(schema) = &self.schema {
-            write!(f, "{schema}.")?;
+            write!(f, "{schema:#}.")?;
         }
-        self.name.fmt(f)
+        write!(f, "{:#}", self.name)
     }
 }
 
 impl Display for ColumnRef {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(schema) = &self.schema {
-            write!(f, "{schema}.")?;
+            write!(f, "{schema:#}.")?;
         }
         if let Some(table) = &self.table {
-            write!(f, "{table}.")?;
+            write!(f, "{table:#}.")?;
         }
-        self.name.fmt(f)
+        write!(f, "{:#}", self.name)
     }
 }
 

@@ -45,7 +45,7 @@ impl Display for QueryBody {
                 }
                 Ok(())
             }
-            QueryBody::Table(name) => write!(f, "table {name}"),
+            QueryBody::Table(name) => write!(f, "table {name:#}"),
             QueryBody::Query(query) => write!(f, "({query})"),
         }
     }
@@ -86,7 +86,7 @@ impl Display for SelectStmt {
         }
         write!(f, "{}", Opt(" having ", self.having.as_ref()))?;
         for (i, (name, spec)) in self.windows.iter().enumerate() {
-            write!(f, "{}{name} as {spec}", if i == 0 { " window " } else { ", " })?;
+            write!(f, "{}{name:#} as {spec}", if i == 0 { " window " } else { ", " })?;
         }
         Ok(())
     }
@@ -207,13 +207,11 @@ impl Display for HintArg {
         match self {
             HintArg::Name { schema, name, query_block } => {
                 if let Some(schema) = schema {
-                    write!(f, "{schema}.")?;
+                    write!(f, "{schema:#}.")?;
                 }
-                name.fmt(f)?;
-                // The block must touch the name, and be bare to do so.
-                query_block.as_ref().map_or(Ok(()), |block| write!(f, "@{}", block.as_str()))
+                write!(f, "{name:#}{}", Opt("@", query_block.as_ref()))
             }
-            HintArg::QueryBlock(block) => write!(f, "@{block}"),
+            HintArg::QueryBlock(block) => write!(f, "@{block:#}"),
             HintArg::Int(n) => n.fmt(f),
             HintArg::Assign(name, value) => write!(f, "{}={}", name.as_str(), Quoted(value)),
             HintArg::Str(text) => Quoted(text).fmt(f),
@@ -283,7 +281,7 @@ impl Display for With {
 
 impl Display for Cte {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{} as ({})", self.name, Parens(" ", &self.columns), self.query)
+        write!(f, "{:#}{} as ({})", self.name, Parens(" ", &self.columns), self.query)
     }
 }
 
@@ -344,9 +342,9 @@ impl Display for JsonTable {
 impl Display for JsonTableColumn {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            JsonTableColumn::Ordinality(name) => write!(f, "{name} for ordinality"),
+            JsonTableColumn::Ordinality(name) => write!(f, "{name:#} for ordinality"),
             JsonTableColumn::Path { name, ty, exists, path, on_empty, on_error } => {
-                write!(f, "{name} {ty}{} path {}", word(*exists, " exists"), Quoted(path))?;
+                write!(f, "{name:#} {ty}{} path {}", word(*exists, " exists"), Quoted(path))?;
                 json_responses(f, on_empty, on_error)
             }
             JsonTableColumn::Nested { path, columns } => write!(f, "nested path {} columns ({})", Quoted(path), List(columns, ", ")),

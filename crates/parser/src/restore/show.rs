@@ -38,11 +38,11 @@ impl Display for ShowKind {
                 write!(f, "{}{}COLUMNS FROM {table}", word(*extended, "EXTENDED "), word(*full, "FULL "))
             }
             Index { extended, table } => write!(f, "{}INDEX FROM {table}", word(*extended, "EXTENDED ")),
-            CreateTable(name) => write!(f, "CREATE TABLE {name}"),
-            CreateView(name) => write!(f, "CREATE VIEW {name}"),
-            CreateDatabase { if_not_exists, name } => write!(f, "CREATE DATABASE {}{name}", word(*if_not_exists, "IF NOT EXISTS ")),
+            CreateTable(name) => write!(f, "CREATE TABLE {name:#}"),
+            CreateView(name) => write!(f, "CREATE VIEW {name:#}"),
+            CreateDatabase { if_not_exists, name } => write!(f, "CREATE DATABASE {}{name:#}", word(*if_not_exists, "IF NOT EXISTS ")),
             CreateUser(user) => write!(f, "CREATE USER {user}"),
-            CreateRoutine { kind, name } => write!(f, "CREATE {kind} {name}"),
+            CreateRoutine { kind, name } => write!(f, "CREATE {kind} {name:#}"),
             Variables(s) => write!(f, "{}VARIABLES", scope(s)),
             Status(s) => write!(f, "{}STATUS", scope(s)),
             ProcessList { full } => write!(f, "{}PROCESSLIST", word(*full, "FULL ")),
@@ -55,7 +55,7 @@ impl Display for ShowKind {
                 if using.is_empty() { Ok(()) } else { write!(f, " USING {}", List(using, ", ")) }
             }
             Engine { name, what } if name == "ALL" => write!(f, "ENGINE ALL {what}"),
-            Engine { name, what } => write!(f, "ENGINE {name} {what}"),
+            Engine { name, what } => write!(f, "ENGINE {name:#} {what}"),
             Triggers { full, schema } => write!(f, "{}TRIGGERS{}", word(*full, "FULL "), Opt(" FROM ", schema.as_ref())),
             Events(schema) => write!(f, "EVENTS{}", Opt(" FROM ", schema.as_ref())),
             Engines => f.write_str("ENGINES"),
@@ -70,7 +70,6 @@ impl Display for ShowKind {
             ReplicaStatus => f.write_str("REPLICA STATUS"),
             Replicas => f.write_str("REPLICAS"),
             Profiles => f.write_str("PROFILES"),
-            Profile => f.write_str("PROFILE"),
         }
     }
 }

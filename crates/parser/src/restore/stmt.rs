@@ -16,15 +16,15 @@ impl Display for Stmt {
             Stmt::Begin(s) => s.fmt(f),
             Stmt::Commit(s) => write!(f, "COMMIT{s}"),
             Stmt::Rollback(s) => write!(f, "ROLLBACK{s}"),
-            Stmt::Savepoint(name) => write!(f, "SAVEPOINT {name}"),
-            Stmt::RollbackTo(name) => write!(f, "ROLLBACK TO SAVEPOINT {name}"),
-            Stmt::ReleaseSavepoint(name) => write!(f, "RELEASE SAVEPOINT {name}"),
+            Stmt::Savepoint(name) => write!(f, "SAVEPOINT {name:#}"),
+            Stmt::RollbackTo(name) => write!(f, "ROLLBACK TO SAVEPOINT {name:#}"),
+            Stmt::ReleaseSavepoint(name) => write!(f, "RELEASE SAVEPOINT {name:#}"),
             Stmt::SetTransaction(s) => s.fmt(f),
             Stmt::LockTables(locks) => write!(f, "LOCK TABLES {}", List(locks, ", ")),
             Stmt::UnlockTables => f.write_str("UNLOCK TABLES"),
             Stmt::Set(s) => s.fmt(f),
             Stmt::Show(s) => s.fmt(f),
-            Stmt::Use(name) => write!(f, "USE {name}"),
+            Stmt::Use(name) => write!(f, "USE {name:#}"),
             Stmt::Describe(s) => s.fmt(f),
             Stmt::Explain(s) => s.fmt(f),
             Stmt::Kill(s) => s.fmt(f),
@@ -34,7 +34,7 @@ impl Display for Stmt {
             Stmt::Admin(s) => s.fmt(f),
             Stmt::Prepare(s) => s.fmt(f),
             Stmt::Execute(s) => s.fmt(f),
-            Stmt::Deallocate(name) => write!(f, "DEALLOCATE PREPARE {name}"),
+            Stmt::Deallocate(name) => write!(f, "DEALLOCATE PREPARE {name:#}"),
             Stmt::Do(exprs) => write!(f, "DO {}", List(exprs, ", ")),
             Stmt::Shutdown => f.write_str("SHUTDOWN"),
             Stmt::Unsupported(s) => f.write_str(&s.text),
@@ -48,25 +48,25 @@ impl Stmt {
     fn fmt_definition(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Stmt::CreateDatabase(s) => {
-                write!(f, "CREATE DATABASE {}{}", word(s.if_not_exists, "IF NOT EXISTS "), s.name)?;
+                write!(f, "CREATE DATABASE {}{:#}", word(s.if_not_exists, "IF NOT EXISTS "), s.name)?;
                 s.options.iter().try_for_each(|option| write!(f, " {option}"))
             }
             Stmt::AlterDatabase(s) => {
                 write!(f, "ALTER DATABASE{}", Opt(" ", s.name.as_ref()))?;
                 s.options.iter().try_for_each(|option| write!(f, " {option}"))
             }
-            Stmt::DropDatabase(s) => write!(f, "DROP DATABASE {}{}", word(s.if_exists, "IF EXISTS "), s.name),
+            Stmt::DropDatabase(s) => write!(f, "DROP DATABASE {}{:#}", word(s.if_exists, "IF EXISTS "), s.name),
             Stmt::CreateTable(s) => s.fmt(f),
             Stmt::AlterTable(s) => s.fmt(f),
             Stmt::DropTable(s) => {
                 let what = if s.temporary { "TEMPORARY TABLE" } else { "TABLE" };
                 drop_tables(f, what, s.if_exists, &s.tables, s.cascade)
             }
-            Stmt::TruncateTable(name) => write!(f, "TRUNCATE TABLE {name}"),
+            Stmt::TruncateTable(name) => write!(f, "TRUNCATE TABLE {name:#}"),
             Stmt::RenameTable(pairs) => renames(f, "TABLE", pairs),
             Stmt::CreateIndex(s) => s.fmt(f),
             Stmt::DropIndex(s) => {
-                write!(f, "DROP INDEX {}{} ON {}{}", word(s.if_exists, "IF EXISTS "), s.name, s.table, s.online)
+                write!(f, "DROP INDEX {}{:#} ON {}{}", word(s.if_exists, "IF EXISTS "), s.name, s.table, s.online)
             }
             Stmt::CreateView(s) => s.fmt(f),
             Stmt::DropView(s) => drop_tables(f, "VIEW", s.if_exists, &s.views, s.cascade),

@@ -60,11 +60,11 @@ impl Display for UserOptions {
             Some(Require::X509) => f.write_str(" REQUIRE X509")?,
             Some(Require::Items(items)) => {
                 f.write_str(" REQUIRE")?;
-                items.iter().try_for_each(|(name, value)| write!(f, " {name} {}", Quoted(value)))?;
+                items.iter().try_for_each(|(name, value)| write!(f, " {name:#} {}", Quoted(value)))?;
             }
         }
         for (i, (name, n)) in self.limits.iter().enumerate() {
-            write!(f, "{}{name} {n}", if i == 0 { " WITH " } else { " " })?;
+            write!(f, "{}{name:#} {n}", if i == 0 { " WITH " } else { " " })?;
         }
         self.password.iter().try_for_each(|option| write!(f, " {option}"))?;
         if let Some(lock) = self.account_lock {
@@ -119,7 +119,7 @@ impl Display for GrantLevel {
         match self {
             GrantLevel::Global => f.write_str("*.*"),
             GrantLevel::CurrentDatabase => f.write_str("*"),
-            GrantLevel::Database(name) => write!(f, "{name}.*"),
+            GrantLevel::Database(name) => write!(f, "{name:#}.*"),
             GrantLevel::Table(name) => name.fmt(f),
             GrantLevel::Everything => Ok(()),
         }
