@@ -142,7 +142,7 @@ impl FieldType {
         }
     }
 
-    /// Flags of the protocol's column definition.
+    /// Flags of the protocol's column definition. Clients add the flag for numbers themselves.
     pub fn protocol_flags(&self) -> u16 {
         let mut flags = self.flags;
         let mut set = |condition: bool, flag: TypeFlags| {
@@ -161,7 +161,6 @@ impl FieldType {
         // All but text of a collation that folds.
         let is_bin = self.collation.is_bin() || self.charset == Charset::Binary;
         set(is_bin && !(self.tp.is_numeric() && self.tp != TypeKind::Null), TypeFlags::BINARY);
-        set(self.tp.is_numeric(), TypeFlags::NUM);
         flags.0 as u16
     }
 
@@ -219,7 +218,7 @@ mod tests {
         let price = FieldType::decimal(10, 2);
         assert_eq!((price.column_length(), price.protocol_decimals()), (12, 2));
         let id = FieldType::int().with_not_null().with_flags(TypeFlags::PRI_KEY | TypeFlags::AUTO_INCREMENT);
-        assert_eq!((id.column_length(), id.protocol_flags()), (11, 0x8000 | 0x200 | 3));
+        assert_eq!((id.column_length(), id.protocol_flags()), (11, 0x200 | 3));
         let at = FieldType::datetime(3);
         assert_eq!((at.column_length(), at.protocol_flags(), at.protocol_decimals()), (23, 128, 3));
         assert_eq!(FieldType::double().protocol_decimals(), 31);

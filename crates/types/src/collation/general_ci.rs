@@ -15,7 +15,7 @@ use std::{cmp::Ordering, hash::Hasher, sync::LazyLock};
 
 use icu_normalizer::properties::{CanonicalDecompositionBorrowed, Decomposed};
 
-use super::trim_spaces;
+use super::{common_prefix, trim_spaces};
 
 /// Weight of characters beyond the Basic Multilingual Plane and of bytes that are not UTF-8.
 const REPLACEMENT: u16 = 0xfffd;
@@ -106,7 +106,9 @@ pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
         return Ordering::Equal;
     }
     if a.is_ascii() && b.is_ascii() {
-        return trim_spaces(a).iter().map(|&x| ascii_weight(x)).cmp(trim_spaces(b).iter().map(|&y| ascii_weight(y)));
+        let (a, b) = (trim_spaces(a), trim_spaces(b));
+        let skipped = common_prefix(a, b);
+        return a[skipped..].iter().map(|&x| ascii_weight(x)).cmp(b[skipped..].iter().map(|&y| ascii_weight(y)));
     }
     weights(a).cmp(weights(b))
 }

@@ -193,6 +193,14 @@ pub fn trim_spaces(text: &[u8]) -> &[u8] {
     text
 }
 
+/// Length of the part at the front that two strings have in common; may be a few bytes short of it.
+#[inline]
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    let (a, _) = a.as_chunks::<8>();
+    let (b, _) = b.as_chunks::<8>();
+    a.iter().zip(b).take_while(|(x, y)| x == y).count() * 8
+}
+
 #[cfg(test)]
 mod tests {
     use std::hash::DefaultHasher;

@@ -19,6 +19,8 @@
 
 use std::{cmp::Ordering, sync::LazyLock};
 
+use super::common_prefix;
+
 use icu_collator::{
     CollatorBorrowed, CollatorPreferences,
     options::{AlternateHandling, CollatorOptions, Strength},
@@ -88,6 +90,8 @@ pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
 
 fn compare_ascii(a: &[u8], b: &[u8]) -> Ordering {
     let ranks = &ASCII.ranks;
+    let skipped = common_prefix(a, b);
+    let (a, b) = (&a[skipped..], &b[skipped..]);
     let rank = |&byte: &u8| ranks[usize::from(byte & 0x7f)];
     let same = a.iter().zip(b).take_while(|(x, y)| rank(x) == rank(y)).count();
     // Behind the part of equal ranks an ignorable character may still shift one of the two.
@@ -114,6 +118,11 @@ fn sort_key_ascii(text: &[u8], out: &mut Vec<u8>) {
         }
         let bytes = weight.to_be_bytes();
         let shares = ascii.shares_first_byte[at];
+        if shares && run >> 24 == weight >> 24 && bytes[1] != 0 && bytes[2] == 0 {
+            // Within a run most weights have one byte of their own.
+            out.push(bytes[1]);
+            continue;
+        }
         if !shares || run >> 24 != weight >> 24 {
             if run != 0 {
                 if weight > run {
