@@ -77,6 +77,16 @@ pub enum Error {
         /// The text.
         value: String,
     },
+    /// A text that CAST to a type of fewer characters cut (1292): `Truncated incorrect CHAR(3) value: 'abcdef'`.
+    #[error("Truncated incorrect {kind}({length}) value: '{value}'")]
+    TruncatedToLength {
+        /// `CHAR` or `BINARY`.
+        kind: &'static str,
+        /// The type's length.
+        length: i32,
+        /// The text.
+        value: String,
+    },
     /// The result of arithmetic does not fit its type (1690).
     #[error("{kind} value is out of range in '{expression}'")]
     OutOfRange {
@@ -123,9 +133,10 @@ impl Error {
             Error::TooLong { .. } => mysql_error::ER_DATA_TOO_LONG,
             Error::Truncated { .. } => mysql_error::WARN_DATA_TRUNCATED,
             Error::IncorrectForColumn { .. } => mysql_error::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD,
-            Error::IncorrectTimeForColumn { .. } | Error::Incorrect { .. } | Error::TruncatedIncorrect { .. } => {
-                mysql_error::ER_TRUNCATED_WRONG_VALUE
-            }
+            Error::IncorrectTimeForColumn { .. }
+            | Error::Incorrect { .. }
+            | Error::TruncatedIncorrect { .. }
+            | Error::TruncatedToLength { .. } => mysql_error::ER_TRUNCATED_WRONG_VALUE,
             Error::Null { .. } => mysql_error::ER_BAD_NULL_ERROR,
             Error::OutOfRange { .. } => mysql_error::ER_DATA_OUT_OF_RANGE,
             Error::DatetimeOverflow { .. } => mysql_error::ER_DATETIME_FUNCTION_OVERFLOW,

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`field_type`], [`type_text`] | the type of a column or expression; how it is written and sent |
 //! | [`datum`] | one value |
-//! | [`column`], [`chunk`], [`bitmap`] | many values, stored by column: what operators hand to each other |
+//! | [`column`](mod@column), [`chunk`], [`bitmap`] | many values, stored by column: what operators hand to each other |
 //! | [`decimal`](mod@decimal) | exact numbers of up to 65 digits |
 //! | [`time`] | dates, times, time zones, the calendar |
 //! | [`charset`], [`collation`] | how text is counted, compared, ordered, hashed |

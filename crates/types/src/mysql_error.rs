@@ -192,7 +192,7 @@ error_codes! {
     ER_PRIMARY_CANT_HAVE_NULL = 1171 "42000";
     /// Host is not allowed to connect.
     ER_HOST_NOT_PRIVILEGED = 1130 "HY000";
-    /// You must have privileges to change passwords.
+    /// No matching row in the user table.
     ER_PASSWORD_NO_MATCH = 1133 "42000";
     /// Column count doesn't match value count at row.
     ER_WRONG_VALUE_COUNT_ON_ROW = 1136 "21S01";
@@ -349,7 +349,7 @@ error_codes! {
     /// Division by 0.
     ER_DIVISION_BY_ZERO = 1365 "22012";
     /// Incorrect value for column.
-    ER_TRUNCATED_WRONG_VALUE_FOR_FIELD = 1366 "22007";
+    ER_TRUNCATED_WRONG_VALUE_FOR_FIELD = 1366 "HY000";
     /// Illegal value found during parsing.
     ER_ILLEGAL_VALUE_FOR_TYPE = 1367 "22007";
     /// CHECK OPTION failed.
@@ -396,12 +396,8 @@ error_codes! {
     ER_BINLOG_UNSAFE_STATEMENT = 1592 "HY000";
     /// Out of sort memory.
     ER_OUT_OF_SORTMEMORY = 1038 "HY001";
-    /// Wrong number of parameters for EXECUTE.
-    ER_WRONG_NUMBER_OF_ARGUMENTS = 1210 "HY000";
     /// DECIMAL, BIGINT or DOUBLE value is out of range.
     ER_DATA_OUT_OF_RANGE = 1690 "22003";
-    /// Table rebuild in use.
-    ER_TABLE_IN_USE = 1696 "HY000";
     /// The client was disconnected by the server because of inactivity.
     ER_CLIENT_INTERACTION_TIMEOUT = 4031 "HY000";
     /// Invalid parse tree or unsupported option for ALTER.
@@ -436,7 +432,7 @@ error_codes! {
     ER_CHECK_CONSTRAINT_VIOLATED = 3819 "HY000";
     /// A row could not be locked at once (NOWAIT).
     ER_LOCK_NOWAIT = 3572 "HY000";
-    /// The index hint names an invisible or unknown index of a view.
+    /// An optimizer hint names what the query does not have.
     ER_UNRESOLVED_HINT_NAME = 3128 "HY000";
     /// The recursive query ran too often.
     ER_CTE_MAX_RECURSION_DEPTH = 3636 "HY000";
@@ -445,7 +441,7 @@ error_codes! {
     /// Regular expression: illegal argument.
     ER_REGEXP_ILLEGAL_ARGUMENT = 3685 "HY000";
     /// Regular expression: syntax error.
-    ER_REGEXP_RULE_SYNTAX = 3687 "HY000";
+    ER_REGEXP_RULE_SYNTAX = 3688 "HY000";
     /// A malformed packet.
     ER_MALFORMED_PACKET = 1835 "HY000";
     /// The statement has no open cursor.

@@ -287,7 +287,8 @@ impl Conversion<'_> {
         }
         let limit = charset.prefix_len(&text, chars);
         if limit < text.len() {
-            self.warn_truncated(if charset == Charset::Binary { "BINARY" } else { "CHAR" }, &text);
+            let kind = if charset == Charset::Binary { "BINARY" } else { "CHAR" };
+            self.warn(Error::TruncatedToLength { kind, length: to.flen, value: shown(&text) });
             text.truncate(limit);
         } else if to.tp == TypeKind::Binary && to.flen > 0 {
             text.resize(to.flen as usize, 0);

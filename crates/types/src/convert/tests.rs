@@ -219,7 +219,7 @@ fn casts_answer_as_mysql_does() {
     assert_eq!(casted("2024-01-02", &text, &FieldType::datetime(0)), "2024-01-02 00:00:00");
     assert_eq!(casted("2024-13-02", &text, &FieldType::date()), "NULL [Incorrect date value: '2024-13-02']");
     assert_eq!(casted("x", &text, &FieldType::time(0)), "NULL [Truncated incorrect time value: 'x']");
-    assert_eq!(casted("abcdef", &text, &FieldType::char(3)), "abc [Truncated incorrect CHAR value: 'abcdef']");
+    assert_eq!(casted("abcdef", &text, &FieldType::char(3)), "abc [Truncated incorrect CHAR(3) value: 'abcdef']");
     assert_eq!(casted(1.5f64, &double, &text), "1.5");
     assert_eq!(casted(Datum::Null, &FieldType::null(), &int), "NULL");
     let zerofill = FieldType::int().with_unsigned().with_flags(TypeFlags::ZEROFILL).with_flen(4);

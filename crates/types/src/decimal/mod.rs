@@ -9,7 +9,7 @@
 //!
 //! | file | |
 //! |---|---|
-//! | [`wide`] | arithmetic of 256-bit magnitudes |
+//! | `wide` | arithmetic of 256-bit magnitudes |
 //! | `arith` | + - * / %, rounding |
 //! | `text` | reading and writing text |
 //! | `binary` | MySQL's binary form, as it stands in rows and keys |
@@ -157,6 +157,13 @@ impl Decimal {
             return ([0; 4], 0);
         }
         let (mut magnitude, mut scale) = (self.magnitude, self.computed);
+        if let Some(mut small) = wide::as_u64(&magnitude) {
+            while scale > 0 && small.is_multiple_of(10) {
+                small /= 10;
+                scale -= 1;
+            }
+            return ([small, 0, 0, 0], scale);
+        }
         while scale > 0 {
             let mut shorter = magnitude;
             if wide::div_small(&mut shorter, 10) != 0 {
