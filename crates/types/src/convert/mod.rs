@@ -16,10 +16,12 @@
 //! | `store_text` | text, byte strings, ENUM, SET |
 //! | `store_time` | dates and times |
 //! | `cast` | [`cast`](cast()) |
+//! | `implicit` | what a NOT NULL column gets where nothing is given |
 //!
 //! Warnings go to a callback as [`Error`]s; the caller names the column with [`Error::at_column`] and decides where they are kept.
 
 mod cast;
+mod implicit;
 pub mod numeric;
 mod store;
 mod store_text;
@@ -28,6 +30,7 @@ mod store_time;
 mod tests;
 
 pub use cast::{cast, to_bool};
+pub use implicit::implicit_default;
 pub use store::store;
 
 use crate::{
