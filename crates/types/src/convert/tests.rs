@@ -8,6 +8,8 @@ use crate::{
     },
 };
 
+use proptest::prelude::*;
+
 const LOOSE: ConvertMode =
     ConvertMode { strict: false, no_zero_date: false, no_zero_in_date: false, allow_invalid_dates: false, today: None };
 
@@ -254,5 +256,104 @@ fn truth_of_values() {
         (Datum::Double(-0.0), Some(false)),
     ] {
         assert_eq!(to_bool(datum.as_ref()), truth, "{datum:?}");
+    }
+}
+
+fn any_datum() -> impl Strategy<Value = Datum> {
+    let number = "-?[0-9]{1,40}(\\.[0-9]{0,31})?(e-?[0-9]{1,3})?";
+    prop_oneof![
+        Just(Datum::Null),
+        prop_oneof![any::<i64>(), -300i64..300, 10_000_000i64..99_999_999].prop_map(Datum::Int),
+        any::<u64>().prop_map(Datum::UInt),
+        prop_oneof![any::<f64>(), -1e3..1e3].prop_map(Datum::Double),
+        any::<f32>().prop_map(Datum::Float),
+        (any::<i128>(), 0u8..=30).prop_map(|(n, scale)| Datum::Decimal(crate::Decimal::from_unscaled(n, scale))),
+        prop::collection::vec(any::<u8>(), 0..20).prop_map(Datum::Bytes),
+        prop_oneof![number, "[0-9:. -]{0,25}", "[a-zé漢 ]{0,9}"].prop_map(Datum::from),
+        (any::<u64>(), 0u8..=6).prop_filter_map("packed bits", |(bits, fsp)| {
+            crate::Time::from_packed(bits >> 4, crate::TimeKind::DateTime, fsp).map(Datum::Time)
+        }),
+        (0i64..4_000_000_000_000_000)
+            .prop_filter_map("in range", |micros| crate::Time::timestamp_from_unix_micros(micros, 6).map(Datum::Time)),
+        (any::<i32>(), 0u8..=6).prop_map(|(n, fsp)| Datum::Duration(crate::Duration::from_micros(i64::from(n) * 1400, fsp))),
+    ]
+}
+
+fn any_type() -> impl Strategy<Value = FieldType> {
+    let mut members = FieldType::new(TypeKind::Enum);
+    members.elems = ["a".to_owned(), "b".to_owned()].into();
+    let set = FieldType { tp: TypeKind::Set, ..members.clone() };
+    let mut fixed = FieldType::float().with_flen(7);
+    fixed.decimal = 3;
+    prop::sample::select(vec![
+        FieldType::new(TypeKind::TinyInt),
+        FieldType::new(TypeKind::MediumInt).with_unsigned(),
+        FieldType::bigint(),
+        FieldType::unsigned_bigint(),
+        FieldType::float(),
+        fixed,
+        FieldType::double().with_unsigned(),
+        FieldType::decimal(10, 3),
+        FieldType::decimal(65, 30),
+        FieldType::decimal(20, 0).with_unsigned(),
+        FieldType::char(4),
+        FieldType::varchar(6),
+        FieldType::binary(5),
+        FieldType::varbinary(5),
+        FieldType::new(TypeKind::TinyBlob),
+        FieldType::text(),
+        FieldType::date(),
+        FieldType::datetime(2),
+        FieldType::timestamp(0),
+        FieldType::time(3),
+        FieldType::year(),
+        FieldType::new(TypeKind::Bit).with_flen(12),
+        members,
+        set,
+    ])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// Whatever is stored is a value of the column: it is kept by columns, rows and keys, and storing it again changes nothing.
+    #[test]
+    fn stored_values_are_values_of_the_column(datum in any_datum(), ty in any_type(), strict: bool, zone in prop::sample::select(vec!["+08:00", "America/New_York"])) {
+        let zone = TimeZone::parse(zone).expect("known");
+        let mode = if strict { ConvertMode::STRICT } else { LOOSE };
+        let mut warned = 0;
+        let stored = store(datum.clone(), &ty, mode, &zone, &mut |_| warned += 1);
+        prop_assert!(!strict || warned == 0, "strict mode raises errors");
+        prop_assert!(strict || stored.is_ok(), "loose mode has no errors");
+        if let Ok(stored) = stored && !stored.is_null() {
+            let mut column = crate::Column::for_type(&ty, 1);
+            column.push(&stored);
+            prop_assert_eq!(column.datum(0), stored.clone());
+            let (mut cell, mut key) = (Vec::new(), Vec::new());
+            crate::value::encode_row_value(&mut cell, stored.as_ref(), &ty);
+            prop_assert_eq!(crate::value::decode_row_value(&cell, &ty), Ok(stored.clone()));
+            crate::value::encode_key_datum(&mut key, stored.as_ref(), &ty, false);
+            prop_assert_eq!(crate::value::skip_key_datum(&key, false), Ok(key.len()));
+            if !matches!(ty.tp, TypeKind::Enum) {
+                prop_assert_eq!(store(stored.clone(), &ty, LOOSE, &zone, &mut |_| {}), Ok(stored));
+            }
+        }
+    }
+
+    #[test]
+    fn casts_give_values_of_the_type(datum in any_datum(), ty in any_type()) {
+        let from = match &datum {
+            Datum::Float(_) => FieldType::float(),
+            Datum::Time(_) => FieldType::datetime(6),
+            Datum::Bytes(_) => FieldType::varbinary(50),
+            _ => FieldType::null(),
+        };
+        let result = cast(datum.as_ref(), &from, &ty, LOOSE, &TimeZone::UTC, &mut |_| {}).expect("casts do not fail");
+        if !matches!(ty.tp, TypeKind::Enum | TypeKind::Set) {
+            let mut column = crate::Column::for_type(&ty, 1);
+            column.push(&result);
+            let mut out = Vec::new();
+            column.datum_ref(0).write_text(&ty, &mut out);
+        }
     }
 }

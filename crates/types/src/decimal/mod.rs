@@ -191,6 +191,14 @@ impl Decimal {
     }
 }
 
+impl std::ops::Neg for Decimal {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        Decimal::neg(&self)
+    }
+}
+
 impl Default for Decimal {
     fn default() -> Self {
         Self::ZERO
