@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use types::{Collation, Datum, FieldType, TimeZone};
 
 use crate::error::{Error, Result};
-use crate::functions::numeric::rand::RandState;
+pub use crate::functions::numeric::rand::RandStates;
 
 /// The bits of `sql_mode` that change how expressions and stores behave.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -360,7 +360,8 @@ impl LastInsertId {
     }
 }
 
-/// Everything evaluation may look at. Made once per execution of a statement; `Send + Sync`.
+/// Everything evaluation may look at. Made once per execution of a statement; `Send + Sync`. A clone shares warnings and session state.
+#[derive(Clone)]
 pub struct EvalCtx {
     /// Values of [`Expr::Param`](crate::Expr::Param), already of the parameter's type.
     pub params: Arc<[Datum]>,
@@ -396,8 +397,8 @@ pub struct EvalCtx {
     pub warnings: Arc<Warnings>,
     /// What the statement's host does for SLEEP() and for long loops; none while planning.
     pub host: Option<Arc<dyn StatementHost>>,
-    /// Generators of RAND(seed), by the call that owns them.
-    pub(crate) rand: Mutex<FxHashMap<usize, RandState>>,
+    /// Generators of RAND(seed), started by the first evaluation.
+    pub rand: RandStates,
 }
 
 impl Default for EvalCtx {
@@ -420,7 +421,7 @@ impl Default for EvalCtx {
             default_week_format: 0,
             warnings: Arc::new(Warnings::default()),
             host: None,
-            rand: Mutex::new(FxHashMap::default()),
+            rand: RandStates::default(),
         }
     }
 }
@@ -434,26 +435,7 @@ impl EvalCtx {
     /// The same statement with other parameters: those of a subquery's result or of an outer row. Warnings and session state are shared.
     #[must_use]
     pub fn with_params(&self, params: Arc<[Datum]>) -> EvalCtx {
-        EvalCtx {
-            params,
-            sql_mode: self.sql_mode,
-            changes_data: self.changes_data,
-            time_zone: self.time_zone.clone(),
-            now_micros: self.now_micros,
-            connection: self.connection.clone(),
-            user_vars: self.user_vars.clone(),
-            last_insert_id: self.last_insert_id.clone(),
-            row_count: self.row_count,
-            found_rows: self.found_rows,
-            div_precision_increment: self.div_precision_increment,
-            collation_connection: self.collation_connection,
-            group_concat_max_len: self.group_concat_max_len,
-            max_allowed_packet: self.max_allowed_packet,
-            default_week_format: self.default_week_format,
-            warnings: self.warnings.clone(),
-            host: self.host.clone(),
-            rand: Mutex::new(self.rand.lock().clone()),
-        }
+        EvalCtx { params, ..self.clone() }
     }
 
     /// The value of a parameter.

@@ -153,6 +153,8 @@ pub fn display_chars(ty: &FieldType) -> i64 {
         TypeKind::Decimal => i64::from(ty.flen.max(0)) + 2,
         TypeKind::Double | TypeKind::Float => 23,
         TypeKind::Null => 0,
+        TypeKind::Enum => ty.elems.iter().map(|e| e.chars().count() as i64).max().unwrap_or(0),
+        TypeKind::Set => ty.elems.iter().map(|e| e.chars().count() as i64 + 1).sum(),
         _ if ty.flen >= 0 => i64::from(ty.flen),
         _ if ty.tp.eval_type() == EvalType::Int => 20,
         _ if ty.tp.eval_type() == EvalType::String => -1,

@@ -11,7 +11,6 @@ use super::{Accumulator, AggDesc, Rows};
 use crate::context::EvalCtx;
 use crate::error::{Error, Result};
 use crate::functions::string::chars;
-use crate::ops::compare;
 use crate::vector::Vector;
 
 /// One value with its sort keys.
@@ -155,7 +154,7 @@ impl GroupConcat {
 
 fn by_keys(desc: &AggDesc, a: &Entry, b: &Entry) -> Ordering {
     for (i, key) in desc.order_by.iter().enumerate() {
-        let order = compare::datums(a.keys[i].as_ref(), b.keys[i].as_ref(), key.expr.field_type().collation);
+        let order = a.keys[i].as_ref().compare(b.keys[i].as_ref(), key.expr.field_type().collation);
         let order = if key.desc { order.reverse() } else { order };
         if order.is_ne() {
             return order;

@@ -25,7 +25,7 @@ pub(crate) fn numeric_class(e: &Expr) -> EvalType {
         EvalType::Decimal => EvalType::Decimal,
         EvalType::Time | EvalType::Duration if rt::fsp_of(ty) == 0 => EvalType::Int,
         EvalType::Time | EvalType::Duration => EvalType::Decimal,
-        _ if ty.tp == TypeKind::Null => EvalType::Int,
+        _ if ty.tp == TypeKind::Null || cast::is_hex_literal(e) => EvalType::Int,
         _ => EvalType::Real,
     }
 }
@@ -43,6 +43,7 @@ fn is_unsigned(e: &Expr) -> bool {
 }
 
 pub(crate) fn binary(op: Op, a: Expr, b: Expr, ctx: &BuildCtx<'_>) -> Result<Expr> {
+    let (a, b) = (cast::number_of_hex(a), cast::number_of_hex(b));
     let mut class = common_class(&a, &b);
     if op == Op::Div && class == EvalType::Int {
         class = EvalType::Decimal;
@@ -83,6 +84,7 @@ fn decimal_result(op: Op, a: &Expr, b: &Expr, ctx: &BuildCtx<'_>) -> FieldType {
 }
 
 pub(crate) fn negate(a: Expr, ctx: &BuildCtx<'_>) -> Result<Expr> {
+    let a = cast::number_of_hex(a);
     // A literal is negated right here: -9223372036854775808 is a BIGINT although its digits alone are not.
     if let Expr::Constant { value, ty } = &a {
         match value {
@@ -115,7 +117,7 @@ fn signed(ty: &FieldType) -> FieldType {
 }
 
 fn is_binary_string(e: &Expr) -> bool {
-    e.eval_type() == EvalType::String && e.field_type().collation == Collation::Binary && e.as_constant().is_none()
+    e.eval_type() == EvalType::String && e.field_type().collation == Collation::Binary && !e.is_null_constant() && !cast::is_hex_literal(e)
 }
 
 pub(crate) fn bits(op: Op, args: Vec<Expr>, ctx: &BuildCtx<'_>) -> Result<Expr> {

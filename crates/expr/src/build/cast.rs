@@ -3,7 +3,7 @@
 //! An implicit conversion is inserted only where the operand's class differs from the one wanted, and conversions of
 //! constants are done on the spot where they neither warn nor fail.
 
-use types::{Collation, EvalType, FieldType, TypeKind};
+use types::{Collation, Datum, EvalType, FieldType, TypeKind};
 
 use super::fold;
 use crate::collation::Coercibility;
@@ -26,6 +26,7 @@ pub fn build_cast(arg: Expr, target: FieldType, ctx: &BuildCtx<'_>) -> Result<Ex
         let message = format!("Too-big precision {} specified for 'CAST'. Maximum is 6.", target.decimal);
         return Err(Error::BadCastTarget { code: 1426, message });
     }
+    let arg = if target.tp.is_numeric() { number_of_hex(arg) } else { arg };
     let built = make(arg, target, true, ctx);
     fold::fold_if_constant(built, ctx)
 }
@@ -75,6 +76,23 @@ pub(crate) fn to_string(arg: Expr, collation: Collation, ctx: &BuildCtx<'_>) -> 
     implicit(arg, rt::string(chars, collation), ctx)
 }
 
+/// A hexadecimal or bit literal is a byte string that is an unsigned number where one is wanted. It is told from other byte
+/// strings by its type's `unsigned`.
+pub(crate) fn is_hex_literal(arg: &Expr) -> bool {
+    arg.field_type().unsigned && matches!(arg, Expr::Constant { value: Datum::Bytes(_), .. })
+}
+
+/// The number a hexadecimal literal stands for; other operands stay as they are. Of more than eight bytes the last count.
+pub(crate) fn number_of_hex(arg: Expr) -> Expr {
+    match &arg {
+        Expr::Constant { value: Datum::Bytes(bytes), .. } if is_hex_literal(&arg) => {
+            let number = bytes.iter().fold(0u64, |n, b| n << 8 | u64::from(*b));
+            Expr::constant(Datum::UInt(number), rt::uint().with_not_null())
+        }
+        _ => arg,
+    }
+}
+
 /// ENUM and SET values: numbers that count as strings.
 fn is_named(arg: &Expr) -> bool {
     matches!(arg.field_type().tp, TypeKind::Enum | TypeKind::Set)
@@ -82,6 +100,10 @@ fn is_named(arg: &Expr) -> bool {
 
 /// The operand in the class wanted. Strings keep their collation.
 pub(crate) fn to_class(arg: Expr, class: EvalType, ctx: &BuildCtx<'_>) -> Result<Expr> {
+    let arg = match class {
+        EvalType::Int | EvalType::Real | EvalType::Decimal => number_of_hex(arg),
+        _ => arg,
+    };
     if arg.eval_type() == class && !is_named(&arg) {
         return Ok(arg);
     }

@@ -55,6 +55,8 @@ pub(crate) fn compare(op: Op, a: Expr, b: Expr, ctx: &BuildCtx<'_>) -> Result<Ex
         (None, Some(_)) => return Err(Error::OperandColumns { expected: 1 }),
         (None, None) => {}
     }
+    let is_number = |e: &Expr| matches!(e.eval_type(), EvalType::Int | EvalType::Real | EvalType::Decimal);
+    let (a, b) = if is_number(&a) || is_number(&b) { (cast::number_of_hex(a), cast::number_of_hex(b)) } else { (a, b) };
     let (op, a, b) = match refine_integer(op, a, b, ctx)? {
         Refined::Decided(e) => return Ok(e),
         Refined::Compare(op, a, b) => (op, a, b),

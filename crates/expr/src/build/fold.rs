@@ -3,6 +3,8 @@
 //! A constant whose evaluation warns or fails stays as it is: the condition belongs to every execution of the plan, and
 //! only if the expression is reached at all.
 
+use std::sync::Arc;
+
 use crate::context::{BuildCtx, EvalCtx};
 use crate::error::Result;
 use crate::expr::{Expr, Func};
@@ -11,24 +13,7 @@ use crate::op::Op;
 impl EvalCtx {
     /// A context with the same settings and a warnings sink of its own.
     fn scratch(&self) -> EvalCtx {
-        EvalCtx {
-            params: self.params.clone(),
-            sql_mode: self.sql_mode,
-            changes_data: self.changes_data,
-            time_zone: self.time_zone.clone(),
-            now_micros: self.now_micros,
-            connection: self.connection.clone(),
-            user_vars: self.user_vars.clone(),
-            last_insert_id: self.last_insert_id.clone(),
-            row_count: self.row_count,
-            found_rows: self.found_rows,
-            div_precision_increment: self.div_precision_increment,
-            collation_connection: self.collation_connection,
-            group_concat_max_len: self.group_concat_max_len,
-            max_allowed_packet: self.max_allowed_packet,
-            default_week_format: self.default_week_format,
-            ..EvalCtx::default()
-        }
+        EvalCtx { warnings: Arc::default(), host: None, ..self.clone() }
     }
 }
 

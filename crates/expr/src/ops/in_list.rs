@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 use types::{Collation, Datum, DatumRef, EvalType, RowRef};
 
-use super::{compare, from_truth};
+use super::from_truth;
 use crate::context::EvalCtx;
 use crate::error::Result;
 use crate::expr::{Call, CallData, Expr};
@@ -42,7 +42,7 @@ impl InSet {
             }
             _ => {
                 let mut sorted: Vec<Datum> = present.cloned().collect();
-                sorted.sort_by(|a, b| compare::datums(a.as_ref(), b.as_ref(), collation));
+                sorted.sort_by(|a, b| a.as_ref().compare(b.as_ref(), collation));
                 Members::Sorted(sorted)
             }
         };
@@ -58,7 +58,7 @@ impl InSet {
                 DatumRef::Bytes(text) => set.contains(&key(text, *collation)),
                 _ => false,
             },
-            Members::Sorted(sorted) => sorted.binary_search_by(|m| compare::datums(m.as_ref(), value, Collation::Binary)).is_ok(),
+            Members::Sorted(sorted) => sorted.binary_search_by(|m| m.as_ref().compare(value, Collation::Binary)).is_ok(),
         };
         if found { Some(true) } else { (!self.has_null).then_some(false) }
     }
@@ -93,7 +93,7 @@ pub(crate) fn eval_row(call: &Call, ctx: &EvalCtx, row: RowRef<'_>) -> Result<Da
         let mut slot = Datum::Null;
         match item.eval_ref(ctx, row, &mut slot)? {
             DatumRef::Null => seen_null = true,
-            value if compare::datums(subject, value, call.collation).is_eq() => return Ok(Datum::Int(1)),
+            value if subject.compare(value, call.collation).is_eq() => return Ok(Datum::Int(1)),
             _ => {}
         }
     }

@@ -11,25 +11,12 @@ pub(crate) mod like;
 
 use types::{Datum, DatumRef, EvalType, RowRef};
 
+pub(crate) use types::convert::to_bool as truth;
+
 use crate::context::EvalCtx;
 use crate::error::Result;
 use crate::expr::{Call, Expr};
 use crate::op::Op;
-
-/// The truth value of a number or temporal value; `None` for NULL.
-pub(crate) fn truth(value: DatumRef<'_>) -> Option<bool> {
-    match value {
-        DatumRef::Null => None,
-        DatumRef::Int(v) => Some(v != 0),
-        DatumRef::UInt(v) => Some(v != 0),
-        DatumRef::Float(v) => Some(v != 0.0),
-        DatumRef::Double(v) => Some(v != 0.0),
-        DatumRef::Decimal(v) => Some(!v.is_zero()),
-        DatumRef::Bytes(text) => Some(crate::convert::numeric_prefix_value(text) != 0.0),
-        DatumRef::Time(v) => Some(!v.is_zero()),
-        DatumRef::Duration(v) => Some(v.micros() != 0),
-    }
-}
 
 /// A truth value as SQL's 0, 1 or NULL.
 pub(crate) fn from_truth(value: Option<bool>) -> Datum {
@@ -123,16 +110,14 @@ pub(crate) fn eager(op: Op, class: EvalType, call: &Call, ctx: &EvalCtx, a: Datu
         Op::NullEq => Ok(Datum::Int(i64::from(match (a, b) {
             (DatumRef::Null, DatumRef::Null) => true,
             (DatumRef::Null, _) | (_, DatumRef::Null) => false,
-            _ => compare::datums(a, b, call.collation).is_eq(),
+            _ => a.compare(b, call.collation).is_eq(),
         }))),
         Op::Neg | Op::BitNeg if matches!(a, DatumRef::Null) => Ok(Datum::Null),
         Op::Neg => arith::negate(call, a),
         Op::BitNeg => bits::eval(op, class, a, b),
         _ if matches!(a, DatumRef::Null) || matches!(b, DatumRef::Null) => Ok(Datum::Null),
         Op::Xor => Ok(from_truth(truth(a).zip(truth(b)).map(|(x, y)| x != y))),
-        Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge => {
-            Ok(Datum::Int(i64::from(compare::holds(op, compare::datums(a, b, call.collation)))))
-        }
+        Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge => Ok(Datum::Int(i64::from(compare::holds(op, a.compare(b, call.collation))))),
         Op::Like { escape } => match (a, b) {
             (DatumRef::Bytes(s), DatumRef::Bytes(p)) => Ok(Datum::Int(i64::from(like::matches(s, p, escape, call.collation)))),
             _ => Ok(Datum::Null),

@@ -180,7 +180,7 @@ fn members_of(subject: &Vector<'_>, members: &[Datum], call: &Call, rows: usize)
             if matches!(value, DatumRef::Null) {
                 return None;
             }
-            let found = members.iter().any(|m| !m.is_null() && crate::ops::compare::datums(value, m.as_ref(), call.collation).is_eq());
+            let found = members.iter().any(|m| !m.is_null() && value.compare(m.as_ref(), call.collation).is_eq());
             if found { Some(true) } else { missing }
         })
         .collect()

@@ -10,7 +10,6 @@ use crate::context::BuildCtx;
 use crate::error::Result;
 use crate::expr::{Call, CallData, Expr, Func};
 use crate::functions::{ANY, Args, Builtin, Special, Want};
-use crate::ops::compare;
 use crate::result_type as rt;
 
 pub(super) const SPECIALS: &[Special] = &[
@@ -24,7 +23,7 @@ static LEAST: Builtin = Builtin::new("least", (2, ANY), &[Want::Any], |_| rt::nu
 fn extreme(a: &Args<'_>, wanted: Ordering) -> Result<Datum> {
     let mut best = a.datum(0);
     for i in 1..a.len() {
-        if compare::datums(a.datum(i), best, a.collation()) == wanted {
+        if a.datum(i).compare(best, a.collation()) == wanted {
             best = a.datum(i);
         }
     }

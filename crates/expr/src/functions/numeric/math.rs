@@ -12,7 +12,6 @@ use crate::expr::Expr;
 use crate::functions::{ANY, Args, Builtin, Special, Want};
 use crate::op::Op;
 use crate::ops::arith::out_of_range;
-use crate::ops::compare;
 use crate::result_type as rt;
 
 pub(super) const TABLE: &[Builtin] = &[
@@ -165,6 +164,6 @@ fn interval(a: &Args<'_>) -> Result<Datum> {
         return Ok(Datum::Int(-1));
     }
     let value = a.datum(0);
-    let above = (1..a.len()).find(|i| !a.is_null(*i) && compare::datums(value, a.datum(*i), a.collation()).is_lt());
+    let above = (1..a.len()).find(|i| !a.is_null(*i) && value.compare(a.datum(*i), a.collation()).is_lt());
     Ok(Datum::Int(above.unwrap_or(a.len()) as i64 - 1))
 }

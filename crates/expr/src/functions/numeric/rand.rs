@@ -3,6 +3,8 @@
 //! The generator is two linear recurrences modulo 2^30 - 1. A constant seed starts one sequence per call and execution;
 //! a seed that is a column starts anew for every row.
 
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use types::Datum;
 
 use crate::error::Result;
@@ -14,9 +16,23 @@ pub(super) const TABLE: &[Builtin] =
 
 const MODULUS: u32 = 0x3fff_ffff;
 
+/// The generators of one execution's calls of RAND(seed).
+#[derive(Debug, Default)]
+pub struct RandStates {
+    /// By the address of the call, which stays where it is while its statement runs.
+    by_call: Mutex<FxHashMap<usize, RandState>>,
+}
+
+impl Clone for RandStates {
+    /// The clone goes on where the original is, on its own.
+    fn clone(&self) -> Self {
+        RandStates { by_call: Mutex::new(self.by_call.lock().clone()) }
+    }
+}
+
 /// The state of one generator.
 #[derive(Clone, Copy, Debug)]
-pub struct RandState {
+struct RandState {
     first: u32,
     second: u32,
 }
@@ -27,12 +43,12 @@ impl RandState {
     }
 
     /// The generator of RAND(seed).
-    pub(crate) fn seeded(seed: u32) -> Self {
+    fn seeded(seed: u32) -> Self {
         RandState::new(seed.wrapping_mul(0x10001).wrapping_add(55_555_555), seed.wrapping_mul(0x1000_0001))
     }
 
     /// The next number, at least 0 and below 1.
-    pub(crate) fn next(&mut self) -> f64 {
+    fn next(&mut self) -> f64 {
         let modulus = u64::from(MODULUS);
         self.first = ((u64::from(self.first) * 3 + u64::from(self.second)) % modulus) as u32;
         self.second = ((u64::from(self.first) + u64::from(self.second) + 33) % modulus) as u32;
@@ -49,7 +65,7 @@ fn rand(a: &Args<'_>) -> Result<Datum> {
         return Ok(Datum::Double(RandState::seeded(seed).next()));
     }
     let owner = std::ptr::from_ref(a.call) as usize;
-    let mut states = a.ctx.rand.lock();
+    let mut states = a.ctx.rand.by_call.lock();
     let state = states.entry(owner).or_insert_with(|| RandState::seeded(seed));
     Ok(Datum::Double(state.next()))
 }

@@ -90,7 +90,7 @@ fn field(a: &Args<'_>) -> Result<Datum> {
         return Ok(Datum::Int(0));
     }
     let subject = a.datum(0);
-    let at = (1..a.len()).find(|i| !a.is_null(*i) && crate::ops::compare::datums(subject, a.datum(*i), a.collation()) == Ordering::Equal);
+    let at = (1..a.len()).find(|i| !a.is_null(*i) && subject.compare(a.datum(*i), a.collation()) == Ordering::Equal);
     Ok(Datum::Int(at.unwrap_or(0) as i64))
 }
 

@@ -1,0 +1,1 @@
+//! Aggregate functions over groups, in one piece and in parts.

@@ -1,0 +1,1 @@
+//! Vectorised evaluation against row-wise evaluation.
