@@ -113,7 +113,8 @@ impl<'a> Binder<'a> {
             }
             Literal::Hex(bytes) | Literal::Bit(bytes) => {
                 let value = Datum::Bytes(bytes.to_vec());
-                return Ok((value, FieldType::varbinary(bytes.len() as u32).with_not_null()));
+                // The unsigned flag tells it from other byte strings: it is a number where one is wanted.
+                return Ok((value, FieldType::varbinary(bytes.len() as u32).with_unsigned().with_not_null()));
             }
         };
         let ty = value_type(&value, collation);
