@@ -29,13 +29,13 @@ pub enum ParseErrorKind {
     TooDeep,
     /// An introducer or clause names a character set that does not exist (1115).
     UnknownCharset(String),
+    /// A clause names a collation that cannot exist (1273); whether one of this name exists, the parser does not know.
+    UnknownCollation(String),
     /// A name longer than 64 characters (1059).
     TooLongIdent(String),
-    /// A database name that is not one, `` ` ` `` for instance (1102), or the same of a table (1103), or of a column (1166).
-    WrongName(NameKind, String),
     /// A number too large for a double (1367).
     IllegalNumber(String),
-    /// Display width, length or precision out of range (1439, 1425, 1426, 1074): the number and the largest allowed.
+    /// Precision or scale out of range (1426, 1425): the number and the largest allowed.
     TooBigNumber {
         /// What the number is.
         what: SizeKind,
@@ -50,21 +50,10 @@ pub enum ParseErrorKind {
     TooManyParams,
 }
 
-/// What kind of name is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum NameKind {
-    Database,
-    Table,
-    Column,
-}
-
 /// What kind of size is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum SizeKind {
-    DisplayWidth,
-    Length,
     Precision,
     Scale,
 }
@@ -89,14 +78,10 @@ impl ParseError {
             ParseErrorKind::Syntax | ParseErrorKind::TooDeep => 1064,
             ParseErrorKind::EmptyQuery => 1065,
             ParseErrorKind::UnknownCharset(_) => 1115,
+            ParseErrorKind::UnknownCollation(_) => 1273,
             ParseErrorKind::TooLongIdent(_) => 1059,
-            ParseErrorKind::WrongName(NameKind::Database, _) => 1102,
-            ParseErrorKind::WrongName(NameKind::Table, _) => 1103,
-            ParseErrorKind::WrongName(NameKind::Column, _) => 1166,
             ParseErrorKind::IllegalNumber(_) => 1367,
             ParseErrorKind::TooBigNumber { what, .. } => match what {
-                SizeKind::DisplayWidth => 1439,
-                SizeKind::Length => 1074,
                 SizeKind::Precision => 1426,
                 SizeKind::Scale => 1425,
             },
@@ -108,7 +93,7 @@ impl ParseError {
     pub fn sqlstate(&self) -> &'static str {
         match self.code() {
             1367 => "22007",
-            1390 => "HY000",
+            1273 | 1390 => "HY000",
             _ => "42000",
         }
     }
@@ -128,16 +113,10 @@ impl fmt::Display for ParseError {
             }
             ParseErrorKind::EmptyQuery => f.write_str("Query was empty"),
             ParseErrorKind::UnknownCharset(name) => write!(f, "Unknown character set: '{name}'"),
+            ParseErrorKind::UnknownCollation(name) => write!(f, "Unknown collation: '{name}'"),
             ParseErrorKind::TooLongIdent(name) => write!(f, "Identifier name '{name}' is too long"),
-            ParseErrorKind::WrongName(NameKind::Database, name) => write!(f, "Incorrect database name '{name}'"),
-            ParseErrorKind::WrongName(NameKind::Table, name) => write!(f, "Incorrect table name '{name}'"),
-            ParseErrorKind::WrongName(NameKind::Column, name) => write!(f, "Incorrect column name '{name}'"),
             ParseErrorKind::IllegalNumber(text) => write!(f, "Illegal double '{text}' value found during parsing"),
             ParseErrorKind::TooBigNumber { what, name, given, max } => match what {
-                SizeKind::DisplayWidth => write!(f, "Display width out of range for column '{name}' (max = {max})"),
-                SizeKind::Length => {
-                    write!(f, "Column length too big for column '{name}' (max = {max}); use BLOB or TEXT instead")
-                }
                 SizeKind::Precision => write!(f, "Too-big precision {given} specified for '{name}'. Maximum is {max}."),
                 SizeKind::Scale => write!(f, "Too big scale {given} specified for column '{name}'. Maximum is {max}."),
             },

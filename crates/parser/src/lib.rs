@@ -22,7 +22,7 @@ mod parser;
 mod restore;
 
 pub use digest::digest;
-pub use error::{NameKind, ParseError, ParseErrorKind, SizeKind};
+pub use error::{ParseError, ParseErrorKind, SizeKind};
 pub use normalize::{MAX_NORMALIZED_BYTES, Normalized, normalize, normalize_bytes, normalize_into};
 
 use ast::Stmt;

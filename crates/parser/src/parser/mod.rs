@@ -34,7 +34,7 @@ mod unsupported;
 mod user;
 mod window;
 
-pub(crate) use function::is_aggregate;
+pub(crate) use {function::is_aggregate, operand::scope_word};
 
 use crate::{
     MAX_HEIGHT, MAX_NESTING, ParseError, ParseErrorKind, ParseOptions,
@@ -47,6 +47,9 @@ pub(crate) type Result<T> = std::result::Result<T, Box<ParseError>>;
 
 /// The longest identifier, in characters.
 const MAX_IDENT_CHARS: usize = 64;
+
+/// Tokens that may be looked at further ahead than one, in a text.
+const LOOK_AHEAD_BUDGET: u32 = 1 << 20;
 
 /// The most `?` markers of one statement: the protocol counts them in 16 bits.
 const MAX_PARAMS: u32 = 65535;
@@ -68,6 +71,8 @@ pub(crate) struct Parser<'a> {
     /// `?` taken in this statement.
     pub(crate) params: u32,
     depth: usize,
+    /// How many tokens may still be looked at far ahead; keeps hostile texts from costing quadratic time.
+    look_ahead_budget: u32,
     /// Height of the tree of the expression or query parsed last; see [`Parser::deeper`].
     height: usize,
 }
@@ -76,7 +81,19 @@ impl<'a> Parser<'a> {
     pub(crate) fn new(text: &'a [u8], opts: &'a ParseOptions) -> Parser<'a> {
         let mut lexer = Lexer::new(text, opts);
         let tok = lexer.next();
-        Parser { lexer, opts, tok, ahead: None, prev_end: 0, literals: 0, expr_literals: 0, params: 0, depth: 0, height: 0 }
+        Parser {
+            lexer,
+            opts,
+            tok,
+            ahead: None,
+            prev_end: 0,
+            literals: 0,
+            expr_literals: 0,
+            params: 0,
+            depth: 0,
+            look_ahead_budget: LOOK_AHEAD_BUDGET,
+            height: 0,
+        }
     }
 
     /// Whether nothing is left.
@@ -339,6 +356,10 @@ impl<'a> Parser<'a> {
     /// The name of a collation, in lower case.
     fn collation_name(&mut self) -> Result<Ident> {
         let name = if self.eat(Kw::BINARY) { Ident::from("binary") } else { self.ident_or_text()? };
+        let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+        if name.is_empty() || !name.bytes().all(word) {
+            return Err(self.error(ParseErrorKind::UnknownCollation(name.into_string())));
+        }
         Ok(Ident::from(name.to_ascii_lowercase()))
     }
 

@@ -338,7 +338,7 @@ impl Parser<'_> {
 }
 
 /// The scope a word before a dot names.
-pub(super) fn scope_word(word: &str) -> Option<VarScope> {
+pub(crate) fn scope_word(word: &str) -> Option<VarScope> {
     const WORDS: &[(&str, VarScope)] = &[
         ("global", VarScope::Global),
         ("session", VarScope::Session),

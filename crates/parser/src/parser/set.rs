@@ -2,7 +2,7 @@
 
 use super::{Parser, Result, operand::scope_word};
 use crate::{
-    ast::{Expr, Ident, SetItem, SetStmt, SetValue, Stmt, VarScope},
+    ast::{ColumnRef, Expr, Ident, SetItem, SetStmt, SetValue, Stmt, VarScope},
     lexer::{Kw, Tok},
 };
 
@@ -84,10 +84,11 @@ impl Parser<'_> {
             Tok::Kw(Kw::TRUE | Kw::FALSE | Kw::NULL) => Ok(SetValue::Expr(self.expr()?)),
             Tok::Kw(Kw::ON | Kw::ALL | Kw::BINARY | Kw::ROW | Kw::SYSTEM) if ends => Ok(SetValue::Word(self.ident_after_dot()?)),
             Tok::Ident | Tok::Kw(_) | Tok::QuotedIdent if ends && self.at_ident() => Ok(SetValue::Word(self.long_ident()?)),
-            _ => {
-                let value: Expr = self.expr()?;
-                Ok(SetValue::Expr(value))
-            }
+            _ => Ok(match self.expr()? {
+                // Parentheses make no difference: a bare name is a word.
+                Expr::Column(ColumnRef { schema: None, table: None, name }) => SetValue::Word(name),
+                value => SetValue::Expr(value),
+            }),
         }
     }
 

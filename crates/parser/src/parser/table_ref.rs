@@ -76,7 +76,8 @@ impl Parser<'_> {
         let mut lexer = self.look_from_here();
         let mut token = self.tok.tok;
         let (mut depth, mut joins, mut constraints, mut natural) = (0u32, 0u32, 0u32, false);
-        loop {
+        while self.look_ahead_budget > 0 {
+            self.look_ahead_budget -= 1;
             match token {
                 Tok::LParen => depth += 1,
                 Tok::RParen if depth == 0 => break,

@@ -353,8 +353,8 @@ impl Parser<'_> {
             if hosted || matches!(p.tok.tok, Tok::Str | Tok::QuotedIdent) { Ok(Entry::Role(p.account_name()?)) } else { p.privilege() }
         })?;
         let mut granted = Granted { privileges: Vec::new(), roles: Vec::new() };
-        let privileges =
-            self.at(Kw::ON) || matches!(&entries[..], [Entry::Words(..), Entry::Words(grant, _)] if grant.name == "GRANT OPTION");
+        let privileges = self.at(Kw::ON)
+            || matches!(&entries[..], [Entry::Words(all, _), Entry::Words(grant, _)] if all.name == "ALL PRIVILEGES" && grant.name == "GRANT OPTION");
         for entry in entries {
             match entry {
                 Entry::Words(privilege, _) if privileges => granted.privileges.push(privilege),

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{List, Opt, Quoted, expr::scope_prefix, name::UserVar, word};
+use super::{List, Opt, Quoted, expr::SystemVar, name::UserVar, word};
 use crate::ast::{
     AdminStmt, AnalyzeTableStmt, DescribeStmt, ExecuteStmt, ExplainStmt, ExplainTarget, FlushStmt, FlushTarget, HistogramAction, KillStmt,
     MaintenanceKind, PrepareSource, PrepareStmt, SetItem, SetStmt, SetValue, TableMaintenanceStmt,
@@ -17,8 +17,7 @@ impl Display for SetStmt {
 impl Display for SetItem {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            // The names are words or words with a dot; `@@` allows any keyword among them.
-            SetItem::System { scope, name, value } => write!(f, "@@{}{} = {value}", scope.map_or("", scope_prefix), name.as_str()),
+            SetItem::System { scope, name, value } => write!(f, "{} = {value}", SystemVar(*scope, name)),
             SetItem::User { name, value } => write!(f, "{} = {value}", UserVar(name)),
             SetItem::Names { charset: None, .. } => f.write_str("NAMES DEFAULT"),
             SetItem::Names { charset, collation } => {

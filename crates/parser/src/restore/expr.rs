@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{List, Opt, name::UserVar, word};
-use crate::ast::{BinaryOp, CaseExpr, Expr, IntervalUnit, IsTest, Literal, TemporalKind, UnaryOp, VarScope};
+use crate::ast::{BinaryOp, CaseExpr, Expr, Ident, IntervalUnit, IsTest, Literal, TemporalKind, UnaryOp, VarScope};
 
 impl BinaryOp {
     fn symbol(self) -> &'static str {
@@ -78,7 +78,7 @@ impl Display for Expr {
             Expr::Column(column) => column.fmt(f),
             Expr::UserVar(name) => UserVar(name).fmt(f),
             Expr::AssignUserVar { name, value } => write!(f, "({} := {value})", UserVar(name)),
-            Expr::SystemVar { scope, name } => write!(f, "@@{}{}", scope.map_or("", scope_prefix), name.as_str()),
+            Expr::SystemVar { scope, name } => SystemVar(*scope, name).fmt(f),
             Expr::Unary { op, expr } => unary(f, *op, expr),
             Expr::Binary { op: op @ (BinaryOp::JsonExtract | BinaryOp::JsonUnquote), left, right } => binary(f, *op, left, right),
             Expr::Binary { op, left, right } => {
@@ -128,7 +128,21 @@ fn unary(f: &mut Formatter<'_>, op: UnaryOp, expr: &Expr) -> fmt::Result {
     }
 }
 
-pub(super) fn scope_prefix(scope: VarScope) -> &'static str {
+/// `@@[scope.]name`, the name in backticks where it would be read as something else.
+pub(super) struct SystemVar<'a>(pub(super) Option<VarScope>, pub(super) &'a Ident);
+
+impl Display for SystemVar<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let SystemVar(scope, name) = self;
+        write!(f, "@@{}", scope.map_or("", scope_prefix))?;
+        let word = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'$');
+        let parts = || name.split('.');
+        let scope_like = scope.is_none() && parts().next().is_some_and(|part| crate::parser::scope_word(part).is_some());
+        if parts().count() <= 2 && parts().all(word) && !scope_like { f.write_str(name) } else { write!(f, "{name:#}") }
+    }
+}
+
+fn scope_prefix(scope: VarScope) -> &'static str {
     match scope {
         VarScope::Global => "global.",
         VarScope::Session => "session.",

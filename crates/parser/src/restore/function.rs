@@ -7,6 +7,7 @@ use crate::ast::{
     AggregateCall, AggregateFunc, CastExpr, CastType, Expr, FuncCall, JsonOnResponse, JsonValueExpr, MatchAgainst, Over, TrimSide,
     WindowCall,
 };
+use crate::lexer::Kw;
 
 impl Expr {
     pub(super) fn fmt_function(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -59,20 +60,57 @@ impl Expr {
     }
 }
 
-/// Functions with nodes of their own: a plain call of such a name was written with quotes or a blank, and is some other function.
-const OWN_NODES: &[&str] = &["adddate", "cast", "date_add", "date_sub", "extract", "position", "subdate", "trim"];
+/// Functions with nodes of their own or another name in the tree: a plain call was written with quotes or a blank, and is some
+/// other function.
+const OWN_NODES: &[&str] = &[
+    "adddate",
+    "cast",
+    "date_add",
+    "date_sub",
+    "extract",
+    "get_format",
+    "json_value",
+    "mid",
+    "position",
+    "session_user",
+    "subdate",
+    "substr",
+    "system_user",
+    "timestampadd",
+    "timestampdiff",
+    "trim",
+    "weight_string",
+];
 
-/// A name that can stand before `(` without quotes.
+/// Reserved words that are functions before `(`.
+const RESERVED_FUNCTIONS: &[&str] = &[
+    "current_user",
+    "database",
+    "grouping",
+    "if",
+    "insert",
+    "left",
+    "repeat",
+    "replace",
+    "right",
+    "utc_date",
+    "utc_time",
+    "utc_timestamp",
+];
+
+/// Whether the name can stand before `(` without quotes.
 fn plain_name(name: &str) -> bool {
     let own = OWN_NODES.contains(&name) || crate::parser::is_aggregate(name);
-    !own && !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && !name.as_bytes()[0].is_ascii_digit()
+    let reserved = Kw::lookup(name.as_bytes()).is_some_and(Kw::is_reserved) && !RESERVED_FUNCTIONS.contains(&name);
+    let word = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && name.starts_with(|c: char| !c.is_ascii_digit());
+    word && !own && !reserved
 }
 
 impl Display for FuncCall {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.schema {
             Some(schema) => write!(f, "{schema:#}.{:#}", self.name)?,
-            None if plain_name(&self.name) => f.write_str(&self.name)?,
+            None if plain_name(&self.name) || (self.name == "interval" && self.args.len() > 1) => f.write_str(&self.name)?,
             None => write!(f, "{:#}", self.name)?,
         }
         write!(f, "({})", List(&self.args, ","))

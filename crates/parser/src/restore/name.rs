@@ -11,6 +11,10 @@ impl Display for Ident {
         if !f.alternate() {
             return f.write_str(self);
         }
+        if self.is_empty() || self.contains('\0') {
+            // Only where a string is allowed can a name be like this.
+            return Quoted(self).fmt(f);
+        }
         f.write_char('`')?;
         for (i, part) in self.as_str().split('`').enumerate() {
             f.write_str(if i > 0 { "``" } else { "" })?;
