@@ -684,6 +684,56 @@ pub struct DeleteTarget {
 }
 
 impl Node {
+    /// Gives the tree's operators and cop tasks the ids behind `last`, children first; the last id given.
+    pub(crate) fn number(&mut self, mut last: NodeId) -> NodeId {
+        for child in self.children_mut() {
+            last = child.number(last);
+        }
+        let tasks: Vec<&mut CopTask> = match &mut self.op {
+            Op::TableReader(op) => op.tasks.iter_mut().collect(),
+            Op::IndexReader(op) => op.tasks.iter_mut().collect(),
+            Op::IndexLookup(op) => op.index_tasks.iter_mut().chain(&mut op.table_tasks).collect(),
+            _ => vec![],
+        };
+        for task in tasks {
+            last += 1;
+            task.id = last;
+        }
+        self.id = last + 1;
+        self.id
+    }
+
+    fn children_mut(&mut self) -> Vec<&mut Node> {
+        match &mut self.op {
+            Op::PointGet(_)
+            | Op::BatchPointGet(_)
+            | Op::TableReader(_)
+            | Op::IndexReader(_)
+            | Op::IndexLookup(_)
+            | Op::MemTable(_)
+            | Op::Values(_) => vec![],
+            Op::Selection(op) => vec![&mut op.child],
+            Op::Projection(op) => vec![&mut op.child],
+            Op::HashAgg(op) | Op::StreamAgg(op) => vec![&mut op.child],
+            Op::HashJoin(op) => vec![&mut op.left, &mut op.right],
+            Op::IndexJoin(op) => vec![&mut op.outer, &mut op.inner],
+            Op::MergeJoin(op) => vec![&mut op.left, &mut op.right],
+            Op::Apply(op) => vec![&mut op.outer, &mut op.inner],
+            Op::Sort(op) => vec![&mut op.child],
+            Op::TopN(op) => vec![&mut op.child],
+            Op::Limit(op) => vec![&mut op.child],
+            Op::UnionAll(op) => op.children.iter_mut().collect(),
+            Op::SelectLock(op) => vec![&mut op.child],
+            Op::MaxOneRow(op) => vec![&mut op.child],
+            Op::Insert(op) => match &mut op.source {
+                InsertSource::Values(_) => vec![],
+                InsertSource::Query(query) => vec![query],
+            },
+            Op::Update(op) => vec![&mut op.child],
+            Op::Delete(op) => vec![&mut op.child],
+        }
+    }
+
     /// The children, left to right.
     pub fn children(&self) -> Vec<&Node> {
         match &self.op {

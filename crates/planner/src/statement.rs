@@ -84,7 +84,7 @@ impl<'a> Planner<'a> {
         let rewritten: Vec<(Plan, Vec<Col>)> =
             roots.into_iter().map(|(plan, wanted)| (rewrite(plan, &wanted, &mut rule_cx), wanted)).collect();
 
-        let mut chooser = Chooser::new(&self.binder.columns, &estimator, cx.rules);
+        let chooser = Chooser::new(&self.binder.columns, &estimator, cx.rules);
         let mut chosen = vec![];
         for (plan, wanted) in &rewritten {
             let physical = chooser.choose(plan, &Want::default());
@@ -97,12 +97,13 @@ impl<'a> Planner<'a> {
             Bound::Query(query) => self.binder.output_columns(&query.output),
             _ => vec![],
         };
-        let root = finish_root(bound, main, &mut chooser);
-        let scalar_subqueries = slots
-            .into_iter()
-            .zip(scalar_plans)
-            .map(|((slot, kind), plan)| ScalarSubquery { slot, kind, plan: std::sync::Arc::new(plan.node) })
-            .collect();
+        let mut root = finish_root(bound, main, &chooser);
+        let mut last = root.number(0);
+        let mut scalar_subqueries = vec![];
+        for ((slot, kind), mut plan) in slots.into_iter().zip(scalar_plans) {
+            last = plan.node.number(last);
+            scalar_subqueries.push(ScalarSubquery { slot, kind, plan: std::sync::Arc::new(plan.node) });
+        }
         Ok(PhysicalPlan {
             root,
             output,
@@ -164,7 +165,7 @@ fn all_assignments(target: &BoundUpdateTarget) -> impl Iterator<Item = &Assignme
     target.assignments.iter().chain(&target.on_update).chain(&target.generated)
 }
 
-fn finish_root(bound: Bound, main: Physical, chooser: &mut Chooser<'_>) -> Node {
+fn finish_root(bound: Bound, main: Physical, chooser: &Chooser<'_>) -> Node {
     let (rows, cost) = (main.node.rows, main.node.cost);
     let op = match bound {
         Bound::Query(_) => return main.node,
@@ -199,6 +200,13 @@ fn finish_root(bound: Bound, main: Physical, chooser: &mut Chooser<'_>) -> Node 
             let targets = delete.targets.into_iter().map(target).collect();
             Op::Delete(Box::new(Delete { child: Box::new(main.node), targets, ignore: delete.ignore }))
         }
+    };
+    let rows = match &op {
+        Op::Insert(insert) => match &insert.source {
+            InsertSource::Values(values) => values.len() as f64,
+            InsertSource::Query(_) => rows,
+        },
+        _ => rows,
     };
     chooser.node(op, vec![], rows, cost + rows)
 }

@@ -14,7 +14,7 @@ use crate::{
 const WORTH_PUSHING: f64 = 0.5;
 
 impl Chooser<'_> {
-    pub(super) fn choose_aggregate(&mut self, agg: &Aggregate, want: &Want) -> Physical {
+    pub(super) fn choose_aggregate(&self, agg: &Aggregate, want: &Want) -> Physical {
         let child = self.choose(&agg.child, &Want::default());
         let hashed = self.grouped(agg, child, false);
         let hashed = self.sorted(hashed, want);
@@ -47,7 +47,7 @@ impl Chooser<'_> {
         Some(order)
     }
 
-    fn grouped(&mut self, agg: &Aggregate, mut child: Physical, streamed: bool) -> Physical {
+    fn grouped(&self, agg: &Aggregate, mut child: Physical, streamed: bool) -> Physical {
         let groups = self.estimator.groups(&agg.group_by, child.rows(), self.columns);
         let group_by: Vec<Expr> = agg.group_by.iter().map(|(_, expr)| child.resolve(expr)).collect();
         let aggs: Vec<AggDesc> = agg.aggs.iter().map(|(_, desc)| resolve_desc(&child, desc)).collect();
@@ -72,7 +72,7 @@ impl Chooser<'_> {
 
     /// Puts the first phase into the reader's DAG; the group keys and functions of the second phase, over its output.
     fn push_partial(
-        &mut self,
+        &self,
         child: &mut Physical,
         group_by: &[Expr],
         aggs: &[AggDesc],

@@ -19,7 +19,7 @@ pub(super) struct Match {
 }
 
 impl Chooser<'_> {
-    pub(super) fn choose_join(&mut self, join: &Join, want: &Want) -> Physical {
+    pub(super) fn choose_join(&self, join: &Join, want: &Want) -> Physical {
         let limit = match join.kind {
             JoinKind::LeftOuter | JoinKind::Mark if want.order.is_empty() => want.limit,
             _ => None,
@@ -60,7 +60,7 @@ impl Chooser<'_> {
         }
     }
 
-    fn hash_join(&mut self, join: &Join, found: &Match, left: Physical, right: Physical, rows: f64) -> Physical {
+    fn hash_join(&self, join: &Join, found: &Match, left: Physical, right: Physical, rows: f64) -> Physical {
         let build = match join.kind {
             JoinKind::Inner | JoinKind::LeftOuter if left.rows() * 1.2 < right.rows() => Side::Left,
             _ => Side::Right,
@@ -88,7 +88,7 @@ impl Chooser<'_> {
 
     /// A join that looks `inner` up by an index for each row of `outer`; `found` has the outer side on the left.
     fn index_join(
-        &mut self,
+        &self,
         kind: JoinKind,
         found: &Match,
         outer: Physical,
@@ -132,7 +132,7 @@ impl Chooser<'_> {
         Some(Physical { node, columns, order: vec![], constant: vec![] })
     }
 
-    fn apply(&mut self, join: &Join, found: Match) -> Physical {
+    fn apply(&self, join: &Join, found: Match) -> Physical {
         let outer = self.choose(&join.left, &Want::default());
         let first_only = matches!(join.kind, JoinKind::Semi | JoinKind::AntiSemi | JoinKind::Mark) && found.keys.is_empty();
         let inner = self.choose(&join.right, &Want::limited(first_only.then_some(1.0)));

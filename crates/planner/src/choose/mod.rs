@@ -88,29 +88,24 @@ pub(crate) struct Chooser<'a> {
     pub columns: &'a Columns,
     pub estimator: &'a Estimator<'a>,
     pub rules: RuleSet,
-    next_id: physical::NodeId,
 }
 
 impl<'a> Chooser<'a> {
     pub fn new(columns: &'a Columns, estimator: &'a Estimator<'a>, rules: RuleSet) -> Self {
-        Self { columns, estimator, rules, next_id: 0 }
+        Self { columns, estimator, rules }
     }
 
     fn is_on(&self, rule: Rule) -> bool {
         self.rules.is_on(rule)
     }
 
-    fn take_id(&mut self) -> physical::NodeId {
-        self.next_id += 1;
-        self.next_id
+    /// An operator; ids are given to the finished tree.
+    pub(crate) fn node(&self, op: Op, output: Vec<FieldType>, rows: f64, cost: f64) -> Node {
+        Node { id: 0, output, rows, cost, op }
     }
 
-    pub(crate) fn node(&mut self, op: Op, output: Vec<FieldType>, rows: f64, cost: f64) -> Node {
-        Node { id: self.take_id(), output, rows, cost, op }
-    }
-
-    fn task(&mut self, rows: f64) -> CopTask {
-        CopTask { id: self.take_id(), rows }
+    fn task(&self, rows: f64) -> CopTask {
+        CopTask { id: 0, rows }
     }
 
     fn types(&self, columns: &[Col]) -> Vec<FieldType> {
@@ -118,7 +113,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// The cheapest operators for `plan`, in the wanted order.
-    pub fn choose(&mut self, plan: &Plan, want: &Want) -> Physical {
+    pub fn choose(&self, plan: &Plan, want: &Want) -> Physical {
         match plan {
             Plan::Scan(scan) => self.choose_scan(scan, want),
             Plan::Values(values) => {
@@ -159,7 +154,7 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    fn selection(&mut self, child: Physical, conditions: &[Expr]) -> Physical {
+    fn selection(&self, child: Physical, conditions: &[Expr]) -> Physical {
         if conditions.is_empty() {
             return child;
         }
@@ -172,7 +167,7 @@ impl<'a> Chooser<'a> {
         Physical { node, columns, order, constant }
     }
 
-    fn choose_projection(&mut self, project: &Project, want: &Want) -> Physical {
+    fn choose_projection(&self, project: &Project, want: &Want) -> Physical {
         let passed = |col: Col| project.exprs.iter().any(|(out, expr)| *out == col && expr.as_column() == Some(col));
         let passes_order = want.order.iter().all(|(col, _)| passed(*col));
         let inner = if passes_order { want.clone() } else { Want::limited(None) };
@@ -188,7 +183,7 @@ impl<'a> Chooser<'a> {
         self.sorted(Physical { node, columns, order, constant }, want)
     }
 
-    fn choose_union(&mut self, union: &Union, want: &Want) -> Physical {
+    fn choose_union(&self, union: &Union, want: &Want) -> Physical {
         let (mut children, mut rows, mut cost) = (vec![], 0.0, 0.0);
         let limit = if want.order.is_empty() { want.limit } else { None };
         for (child, inputs) in union.children.iter().zip(&union.inputs) {
@@ -203,7 +198,7 @@ impl<'a> Chooser<'a> {
         Physical { node, columns: union.columns.clone(), order: vec![], constant: vec![] }
     }
 
-    fn choose_lock(&mut self, lock: &Lock, want: &Want) -> Physical {
+    fn choose_lock(&self, lock: &Lock, want: &Want) -> Physical {
         let mut child = self.choose(&lock.child, want);
         match &mut child.node.op {
             Op::PointGet(get) => get.lock = Some(lock.lock),
@@ -223,7 +218,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// A sort on top when the rows do not come in the wanted order.
-    fn sorted(&mut self, child: Physical, want: &Want) -> Physical {
+    fn sorted(&self, child: Physical, want: &Want) -> Physical {
         if child.is_ordered(&want.order) {
             return child;
         }
@@ -232,7 +227,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// A projection on top when the columns do not stand in the wanted places.
-    pub fn laid_out(&mut self, child: Physical, columns: &[Col]) -> Physical {
+    pub fn laid_out(&self, child: Physical, columns: &[Col]) -> Physical {
         if child.columns == columns {
             return child;
         }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Chooser<'_> {
-    pub(super) fn choose_sort(&mut self, sort: &Sort, want: &Want) -> Physical {
+    pub(super) fn choose_sort(&self, sort: &Sort, want: &Want) -> Physical {
         let columns = order_columns(&sort.by);
         let chosen = match &columns {
             Some(order) => self.choose(&sort.child, &Want { order: order.clone(), limit: want.limit }),
@@ -23,7 +23,7 @@ impl Chooser<'_> {
     }
 
     /// A sort whatever order the child has.
-    pub(super) fn explicit_sort(&mut self, child: Physical, by: &[SortKey], order: &[OrderColumn]) -> Physical {
+    pub(super) fn explicit_sort(&self, child: Physical, by: &[SortKey], order: &[OrderColumn]) -> Physical {
         let by = resolve_keys(&child, by);
         let (output, rows) = (child.node.output.clone(), child.rows());
         let cost = child.cost() + cost::sort(rows);
@@ -32,7 +32,7 @@ impl Chooser<'_> {
         Physical { node, columns, order: order.to_vec(), constant }
     }
 
-    pub(super) fn choose_limit(&mut self, limit: &Limit) -> Physical {
+    pub(super) fn choose_limit(&self, limit: &Limit) -> Physical {
         let count = self.estimator.row_count(&limit.limit.count);
         let total = count + limit.limit.offset.as_ref().map_or(0.0, |offset| self.estimator.row_count(offset));
         let Plan::Sort(sort) = &*limit.child else {
@@ -52,7 +52,7 @@ impl Chooser<'_> {
         if ordered.cost() <= top_n.cost() { ordered } else { top_n }
     }
 
-    fn limit(&mut self, mut child: Physical, limit: &RowLimit, count: f64, total: f64) -> Physical {
+    fn limit(&self, mut child: Physical, limit: &RowLimit, count: f64, total: f64) -> Physical {
         let rows = child.rows().min(count).max(1.0);
         if self.is_on(Rule::PushDownLimits) {
             let task = self.task(child.rows().min(total));
@@ -82,7 +82,7 @@ impl Chooser<'_> {
         Physical { node, columns, order, constant }
     }
 
-    fn top_n(&mut self, sort: &Sort, limit: &RowLimit, count: f64, total: f64) -> Physical {
+    fn top_n(&self, sort: &Sort, limit: &RowLimit, count: f64, total: f64) -> Physical {
         let mut child = self.choose(&sort.child, &Want::default());
         let by = resolve_keys(&child, &sort.by);
         let mut cost = child.cost() + cost::top_n(child.rows(), total);

@@ -48,7 +48,7 @@ pub(super) struct Lookup {
 }
 
 impl Chooser<'_> {
-    pub(super) fn choose_scan(&mut self, scan: &Scan, want: &Want) -> Physical {
+    pub(super) fn choose_scan(&self, scan: &Scan, want: &Want) -> Physical {
         if scan.table.kind == TableKind::Virtual {
             let chosen = self.mem_table(scan);
             return self.sorted(chosen, want);
@@ -107,7 +107,7 @@ impl Chooser<'_> {
     }
 
     /// The physical forms of one path: unordered, and in key order when that is what is wanted.
-    fn build_candidate(&mut self, scan: &Scan, stats: &TableStats, candidate: &Candidate, want: &Want) -> Vec<Physical> {
+    fn build_candidate(&self, scan: &Scan, stats: &TableStats, candidate: &Candidate, want: &Want) -> Vec<Physical> {
         if let Some(points) = self.point_gets(scan, candidate, want) {
             return vec![points];
         }
@@ -129,7 +129,7 @@ impl Chooser<'_> {
     }
 
     /// A point get, when the conditions fix all columns of a unique key.
-    fn point_gets(&mut self, scan: &Scan, candidate: &Candidate, want: &Want) -> Option<Physical> {
+    fn point_gets(&self, scan: &Scan, candidate: &Candidate, want: &Want) -> Option<Physical> {
         if !self.is_on(Rule::PointGet) || !self.is_unique(scan, candidate.path) {
             return None;
         }
@@ -168,7 +168,7 @@ impl Chooser<'_> {
 
     /// A range reader of any kind.
     fn reader(
-        &mut self,
+        &self,
         scan: &Scan,
         stats: &TableStats,
         candidate: &Candidate,
@@ -207,7 +207,7 @@ impl Chooser<'_> {
         chosen
     }
 
-    fn table_reader(&mut self, scan: &Scan, candidate: &Candidate, read: &[ScanCol], shape: ReaderShape) -> Physical {
+    fn table_reader(&self, scan: &Scan, candidate: &Candidate, read: &[ScanCol], shape: ReaderShape) -> Physical {
         let (columns, scanned) = scan_columns(scan, read);
         let spec = ScanSpec::Table(TableScan { table: scan.table.id, columns: scanned, handle: handle_kind(scan) });
         let dag = dag_of(spec, resolve_all(&shape.conditions, &columns));
@@ -226,7 +226,7 @@ impl Chooser<'_> {
         Physical { node, columns, order: vec![], constant: vec![] }
     }
 
-    fn index_reader(&mut self, scan: &Scan, candidate: &Candidate, index: usize, read: &[ScanCol], shape: ReaderShape) -> Physical {
+    fn index_reader(&self, scan: &Scan, candidate: &Candidate, index: usize, read: &[ScanCol], shape: ReaderShape) -> Physical {
         let (columns, scanned) = scan_columns(scan, read);
         let spec = ScanSpec::Index(index_scan(scan, index, scanned));
         let dag = dag_of(spec, resolve_all(&shape.conditions, &columns));
@@ -246,7 +246,7 @@ impl Chooser<'_> {
         Physical { node, columns, order: vec![], constant: vec![] }
     }
 
-    fn index_lookup(&mut self, scan: &Scan, candidate: &Candidate, index: usize, read: &[ScanCol], shape: ReaderShape) -> Physical {
+    fn index_lookup(&self, scan: &Scan, candidate: &Candidate, index: usize, read: &[ScanCol], shape: ReaderShape) -> Physical {
         // Conditions that the entry alone decides are checked before the row is fetched.
         let in_index = |col: Col| scan.columns.iter().any(|column| column.col == col && is_in_index(scan, index, column.source));
         let (index_side, table_side): (Vec<Expr>, Vec<Expr>) =
@@ -289,7 +289,7 @@ impl Chooser<'_> {
         Physical { node, columns, order: vec![], constant: vec![] }
     }
 
-    fn scan_tasks(&mut self, dag: &DagPlan, shape: &ReaderShape) -> Vec<CopTask> {
+    fn scan_tasks(&self, dag: &DagPlan, shape: &ReaderShape) -> Vec<CopTask> {
         let mut tasks = vec![self.task(shape.scanned)];
         if !dag.filters.is_empty() {
             tasks.push(self.task(shape.found));
@@ -297,7 +297,7 @@ impl Chooser<'_> {
         tasks
     }
 
-    fn mem_table(&mut self, scan: &Scan) -> Physical {
+    fn mem_table(&self, scan: &Scan) -> Physical {
         let mut columns = vec![];
         let mut offsets = vec![];
         for column in &scan.columns {
@@ -319,7 +319,7 @@ impl Chooser<'_> {
     }
 
     /// A reader that finds the rows for given values of `usable` columns: the cheapest path whose key begins with some of them.
-    pub(super) fn choose_lookup(&mut self, scan: &Scan, usable: &[(Col, Expr)]) -> Option<Lookup> {
+    pub(super) fn choose_lookup(&self, scan: &Scan, usable: &[(Col, Expr)]) -> Option<Lookup> {
         if scan.table.kind == TableKind::Virtual {
             return None;
         }
