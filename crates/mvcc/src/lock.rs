@@ -107,7 +107,7 @@ impl Lock {
             return Err("unknown format version");
         }
         let kind = LockKind::from_tag(tag).ok_or("unknown kind of lock")?;
-        let mut number = || Ok(u64::from_be_bytes(*take(&mut rest)?));
+        let mut number = || -> ParseResult<u64> { Ok(u64::from_be_bytes(*take(&mut rest)?)) };
         let (start_ts, ttl_ms, for_update_ts, min_commit_ts, txn_size) = (number()?, number()?, number()?, number()?, number()?);
         let primary = take_bytes(&mut rest)?;
         let count = u32::from_be_bytes(*take(&mut rest)?);

@@ -24,6 +24,8 @@ pub enum OnePcOutcome {
 
 /// Commits the keys prewritten with [`CommitMode::OnePhase`](super::CommitMode::OnePhase). `max_commit_ts` is zero for no bound; with
 /// `force_locks` (a key of the transaction turned out to be locked already) the second phase is needed in any case.
+///
+/// Not to be called when a key answered [`Prewritten::Committed`](super::Prewritten::Committed): that is the answer to the whole request.
 pub fn one_pc(txn: &mut MvccTxn, max_commit_ts: TimeStamp, force_locks: bool) -> Result<OnePcOutcome> {
     let writes = std::mem::take(&mut txn.one_phase);
     let commit_ts = writes.iter().map(|write| write.lock.min_commit_ts).max().unwrap_or(TimeStamp::ZERO);
