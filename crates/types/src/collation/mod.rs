@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::charset::Charset;
 
 /// Version of all weights that sort keys are made of. An index stores sort keys; data written under another version must be
-/// reindexed. The weights come from `icu_collator` 2.4 (CLDR 48) and Unicode 17's decompositions.
+/// reindexed. Tests freeze the weights: they come from the root collation of `icu_collator` 2.4 and from MySQL's table of `general_ci`.
 pub const WEIGHTS_VERSION: u32 = 1;
 
 /// Memory of a sort key that a thread keeps for the next one, in bytes.
