@@ -76,15 +76,56 @@ fn push(pieces: &mut Vec<String>, piece: String) {
         }
     }
     pieces.push(piece);
-    const ROW: [&str; 3] = ["(", "...", ")"];
-    let ends_with =
-        |at: usize, row: &[&str]| pieces.len() >= at + row.len() && pieces[pieces.len() - at - row.len()..pieces.len() - at].iter().eq(row);
-    if ends_with(0, &ROW) && ends_with(3, &[","]) {
-        if ends_with(4, &ROW) {
-            pieces.truncate(pieces.len() - 4);
-            pieces.push("/* , ... */".to_owned());
-        } else if ends_with(4, &["/* , ... */"]) {
-            pieces.truncate(pieces.len() - 4);
+    fold_rows(pieces);
+}
+
+/// What stands for further rows.
+const MORE_ROWS: &str = "/* , ... */";
+
+/// Folds `(row) , (row)` at the end to `(row) /* , ... */`, where a row is `?` or `...`.
+fn fold_rows(pieces: &mut Vec<String>) {
+    let row_ends_at =
+        |end: usize| end >= 3 && pieces[end - 3] == "(" && pieces[end - 1] == ")" && matches!(pieces[end - 2].as_str(), "?" | "...");
+    let end = pieces.len();
+    if !row_ends_at(end) || end < 5 || pieces[end - 4] != "," {
+        return;
+    }
+    let before = end - 4;
+    if pieces[before - 1] == MORE_ROWS {
+        pieces.truncate(before);
+    } else if row_ends_at(before) && pieces[before - 2] == pieces[end - 2] {
+        pieces.truncate(before);
+        pieces.push(MORE_ROWS.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_lists_and_rows_fold() {
+        let cases = [
+            ("select c from sbtest1 where id=5", "SELECT `c` FROM `sbtest1` WHERE `id` = ?"),
+            (
+                "SELECT  *  FROM `a`.b -- x\n WHERE c IN (1, 2,3) /* y */ AND d = 'x';",
+                "SELECT * FROM `a`.`b` WHERE `c` IN (...) AND `d` = ?",
+            ),
+            ("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, NULL)", "INSERT INTO `t` VALUES (...) /* , ... */"),
+            ("INSERT INTO t VALUES (1, 'a')", "INSERT INTO `t` VALUES (...)"),
+            ("INSERT INTO t VALUES (1)", "INSERT INTO `t` VALUES (?)"),
+            ("INSERT INTO t VALUES (1), (2), (3)", "INSERT INTO `t` VALUES (?) /* , ... */"),
+            ("SELECT -1, a - 1, f(-2)", "SELECT ? , `a` - ? , `f` (?)"),
+            ("SELECT @a, @@b", "SELECT @a , @@ `b`"),
+        ];
+        for (sql, text) in cases {
+            assert_eq!(digest(sql).0.replace("( ", "(").replace(" )", ")"), text, "{sql}");
         }
+    }
+
+    #[test]
+    fn statements_of_one_form_have_one_hash() {
+        assert_eq!(digest("SELECT a FROM t WHERE b = 1").1, digest("select  a from t where b = 'x' ;").1);
+        assert_ne!(digest("SELECT a FROM t").1, digest("SELECT b FROM t").1);
     }
 }

@@ -62,12 +62,18 @@ pub fn normalize_into(sql: &[u8], opts: &ParseOptions, out: &mut Normalized) -> 
     loop {
         let token = lexer.next();
         let start = token.start as usize;
+        if token.tok == Tok::Eof {
+            // What stands behind the last token decides nothing, unless it is not the comment it seems to be.
+            if starts_executable(&sql[prev_end..start]) {
+                return false;
+            }
+            break;
+        }
         if start > prev_end && !copy_gap(sql, &mut copied, prev_end, start, &mut out.key) {
             return false;
         }
         match token.tok {
             Tok::Bad => return false,
-            Tok::Eof => break,
             Tok::Semi => {
                 out.key.extend_from_slice(&sql[copied..start]);
                 copied = sql.len();
@@ -149,5 +155,80 @@ fn mark(literal: &Literal, key: &mut Vec<u8>) {
         }
         Literal::Hex(_) => key.push(HEX),
         Literal::Bit(_) => key.push(BIT),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(sql: &str) -> Option<Vec<u8>> {
+        normalize(sql, &ParseOptions::default()).map(|n| n.key)
+    }
+
+    #[test]
+    fn statements_that_differ_in_literals_only_share_a_key() {
+        assert_eq!(key("SELECT c FROM t WHERE id=5"), key("SELECT c FROM t WHERE id=77"));
+        assert_eq!(key("SELECT c FROM t WHERE id = 'a'"), key("SELECT c FROM t WHERE id = 'b''c' 'd'"));
+        assert_eq!(key("SELECT 1 FROM t LIMIT 5;"), key("SELECT 2 FROM t LIMIT 6"));
+        assert_eq!(key("SELECT /* one */ c FROM t -- x"), key("SELECT /* two */ c FROM t"));
+        assert_eq!(key("/* trace 1 */ SELECT 1"), key("SELECT 2"));
+    }
+
+    #[test]
+    fn statements_that_differ_in_more_do_not() {
+        let different = [
+            "SELECT 1",
+            "SELECT 'a'",
+            "SELECT 1.5",
+            "SELECT 1.55",
+            "SELECT 1e5",
+            "SELECT 0x1",
+            "SELECT b'1'",
+            "SELECT 18446744073709551615",
+            "SELECT _latin1'a'",
+            "SELECT _utf8mb4'a'",
+            "SELECT -1",
+            "SELECT NULL",
+            "SELECT ?",
+            "select 1",
+            "SELECT  1",
+            "SELECT /*+ A(1) */ 1",
+            "SELECT /*+ A(2) */ 1",
+            "SELECT a",
+        ];
+        for (i, a) in different.iter().enumerate() {
+            for b in &different[i + 1..] {
+                assert_ne!(key(a), key(b), "{a} / {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn texts_without_a_plan_worth_keeping_have_no_normal_form() {
+        let none = [
+            "BEGIN",
+            "SET a = 1",
+            "SELECT 1; SELECT 2",
+            "SELECT /*!40000 1 */",
+            "/*!40000 SELECT 1 */",
+            "SELECT 1 /*! + 1 */",
+            "SELECT 'open",
+            "SELECT 1e999",
+            "SELECT 1 /* open",
+            "",
+            "CREATE TABLE t (a INT)",
+        ];
+        for sql in none {
+            assert_eq!(key(sql), None, "{sql}");
+        }
+        assert_eq!(key(&format!("SELECT '{}'", "x".repeat(MAX_NORMALIZED_BYTES))), None);
+    }
+
+    #[test]
+    fn literals_come_in_order() {
+        let n = normalize("INSERT INTO t (a, b) VALUES (1, 'x'), (-2.50, NULL), (0x41, TRUE)", &ParseOptions::default()).unwrap();
+        let literals = [Literal::Int(1), Literal::str("x"), Literal::Decimal("2.50".into()), Literal::Hex([0x41].into())];
+        assert_eq!(n.literals.as_slice(), literals);
     }
 }

@@ -6,6 +6,8 @@
 //!
 //! Every statement of the files is also put through the properties that hold for all statements.
 
+#![allow(clippy::unwrap_used, reason = "everything here is a test")]
+
 use std::{fmt::Write as _, fs, path::PathBuf};
 
 use parser::{ParseOptions, ast::Stmt, normalize, parse, parse_one_bytes};

@@ -2,6 +2,8 @@
 //!
 //! Texts are the golden statements, mutated with a fixed seed. Everything runs on a thread with the stack of a server's worker thread.
 
+#![allow(clippy::unwrap_used, reason = "everything here is a test")]
+
 use std::fs;
 
 use parser::{ParseOptions, ast::Stmt, digest, normalize, normalize_bytes, parse, parse_bytes, parse_one_bytes};
@@ -163,9 +165,8 @@ fn random_bytes_never_panic() {
                 let byte = rng.next() as u8;
                 if rng.below(2) == 0 || at == bytes.len() { bytes.insert(at, byte) } else { bytes[at] = byte }
             }
-            let mut opts = ParseOptions::default();
-            opts.ansi_quotes = rng.below(4) == 0;
-            opts.no_backslash_escapes = rng.below(4) == 0;
+            let (ansi_quotes, no_backslash_escapes) = (rng.below(4) == 0, rng.below(4) == 0);
+            let opts = ParseOptions { ansi_quotes, no_backslash_escapes, ..ParseOptions::default() };
             let parsed = parse_one_bytes(&bytes, &opts);
             let normalized = normalize_bytes(&bytes, &opts);
             if let (Ok(parsed), Some(normalized)) = (&parsed, &normalized) {

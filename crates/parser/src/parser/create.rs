@@ -120,7 +120,8 @@ impl Parser<'_> {
     /// `[name] [USING type] (parts) options`.
     fn index_def(&mut self, kind: IndexKind, constraint: Option<Ident>) -> Result<IndexDef> {
         let mut name = constraint;
-        if self.at_ident() && !(self.at(Kw::TYPE) && !self.peek_is(Tok::LParen)) {
+        // `TYPE` begins an option unless it is the index's name.
+        if self.at_ident() && (!self.at(Kw::TYPE) || self.peek_is(Tok::LParen)) {
             name = Some(self.ident()?);
         }
         let mut options = Vec::new();

@@ -236,6 +236,8 @@ impl Parser<'_> {
         if self.eat(Tok::LParen) {
             if precision && self.at(Tok::Int) {
                 let (fsp, id) = self.literal()?;
+                // It decides the type, so it is no value a plan could take from elsewhere.
+                self.expr_literals -= 1;
                 args.push(Expr::Literal(fsp, id));
             }
             self.expect(Tok::RParen)?;

@@ -88,7 +88,7 @@ impl Parser<'_> {
             if query.into.is_some() {
                 return Err(self.syntax());
             }
-            query.into = Some(self.into_clause()?);
+            query.into = Some(self.parse_into()?);
         }
         Ok(())
     }
@@ -153,7 +153,7 @@ impl Parser<'_> {
         let options = self.select_options()?;
         let items = self.select_items()?;
         if self.at(Kw::INTO) {
-            *into = Some(self.into_clause()?);
+            *into = Some(self.parse_into()?);
         }
         let mut select = SelectStmt {
             hints,
@@ -351,7 +351,7 @@ impl Parser<'_> {
     }
 
     /// `INTO @a, …`, `INTO OUTFILE 'f' …`, `INTO DUMPFILE 'f'`.
-    fn into_clause(&mut self) -> Result<IntoClause> {
+    fn parse_into(&mut self) -> Result<IntoClause> {
         self.expect(Kw::INTO)?;
         if self.eat(Kw::OUTFILE) {
             let file = self.text_literal()?;

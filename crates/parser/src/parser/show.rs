@@ -58,7 +58,7 @@ impl Parser<'_> {
     }
 
     /// `{FROM | IN} t [{FROM | IN} db]`.
-    fn from_table(&mut self) -> Result<TableName> {
+    fn table_behind_from(&mut self) -> Result<TableName> {
         if !self.eat(Kw::FROM) {
             self.expect(Kw::IN)?;
         }
@@ -90,8 +90,8 @@ impl Parser<'_> {
         self.bump();
         Ok(match kw {
             Kw::TABLES => ShowKind::Tables { extended, full, schema: self.opt_from_schema()? },
-            Kw::COLUMNS | Kw::FIELDS => ShowKind::Columns { extended, full, table: self.from_table()? },
-            Kw::INDEX | Kw::INDEXES | Kw::KEYS if !full => ShowKind::Index { extended, table: self.from_table()? },
+            Kw::COLUMNS | Kw::FIELDS => ShowKind::Columns { extended, full, table: self.table_behind_from()? },
+            Kw::INDEX | Kw::INDEXES | Kw::KEYS if !full => ShowKind::Index { extended, table: self.table_behind_from()? },
             Kw::PROCESSLIST if !extended => ShowKind::ProcessList { full },
             Kw::TRIGGERS if !extended => ShowKind::Triggers { full, schema: self.opt_from_schema()? },
             _ => return Err(self.syntax()),

@@ -11,7 +11,7 @@ use crate::{
 
 /// What a parenthesis in FROM turned out to hold.
 enum Paren {
-    Query(Query),
+    Query(Box<Query>),
     Table(TableRef),
 }
 
@@ -161,7 +161,7 @@ impl Parser<'_> {
     fn table_factor(&mut self) -> Result<TableRef> {
         match self.tok.tok {
             Tok::LParen => match self.paren_table()? {
-                Paren::Query(query) => self.derived(query, false),
+                Paren::Query(query) => self.derived(*query, false),
                 Paren::Table(table) => Ok(table),
             },
             Tok::Kw(Kw::LATERAL) => {
@@ -209,7 +209,7 @@ impl Parser<'_> {
     fn paren_table(&mut self) -> Result<Paren> {
         self.deeper(|p| {
             if p.starts_query_behind_paren() {
-                return Ok(Paren::Query(p.paren_query()?));
+                return Ok(Paren::Query(Box::new(p.paren_query()?)));
             }
             p.bump();
             if !p.at(Tok::LParen) {
@@ -217,16 +217,16 @@ impl Parser<'_> {
             }
             match p.paren_table()? {
                 Paren::Query(query) if p.continues_query() => {
-                    let query = p.query_behind(unwrap_plain(query))?;
+                    let query = p.query_behind(unwrap_plain(*query))?;
                     p.expect(Tok::RParen)?;
-                    Ok(Paren::Query(query))
+                    Ok(Paren::Query(Box::new(query)))
                 }
                 Paren::Query(query) if p.at(Tok::RParen) => {
                     p.bump();
                     Ok(Paren::Query(query))
                 }
                 Paren::Query(query) => {
-                    let first = p.derived(query, false)?;
+                    let first = p.derived(*query, false)?;
                     Ok(Paren::Table(p.rest_of_paren_tables(Some(first))?))
                 }
                 Paren::Table(first) => Ok(Paren::Table(p.rest_of_paren_tables(Some(first))?)),
