@@ -23,7 +23,10 @@ use client::{Client, TxnOptions};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
-use crate::{Error, Result, meta::{Meta, keys}};
+use crate::{
+    Error, Result,
+    meta::{Meta, keys},
+};
 
 /// Which of a table's two counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -100,14 +100,14 @@ async fn create_all(txn: &mut Transaction, now_ms: u64) -> Result<()> {
 fn encode_row(table: &TableInfo, row: &[Datum]) -> Result<(Vec<u8>, Vec<u8>)> {
     let mut handle = Vec::new();
     for offset in table.primary_key_columns() {
-        encode_key_datum(&mut handle, row[offset].as_ref(), &table.columns[offset].ty, false)?;
+        encode_key_datum(&mut handle, row[offset].as_ref(), &table.columns[offset].ty, false);
     }
     let mut builder = RowBuilder::new();
     builder.start();
     for (column, value) in table.columns.iter().zip(row) {
         match value {
             Datum::Null => builder.push_null(column.id),
-            value => builder.push_with(column.id, |cell| encode_row_value(cell, value.as_ref(), &column.ty))?,
+            value => builder.push_with(column.id, |cell| encode_row_value(cell, value.as_ref(), &column.ty)),
         }
     }
     Ok((record_key(table.id, &Handle::Common(handle.into())), builder.finish()))

@@ -68,6 +68,9 @@ pub enum Error {
     /// A value cannot be encoded.
     #[error(transparent)]
     Types(#[from] types::Error),
+    /// The transaction client failed.
+    #[error(transparent)]
+    Client(#[from] client::Error),
 }
 
 /// The result of a catalog operation.
@@ -76,7 +79,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// Whether doing the same again in a new transaction may succeed.
     pub fn is_retryable(&self) -> bool {
-        false
+        matches!(self, Self::Client(error) if error.is_retryable())
     }
 
     /// The error as a client sees it.
@@ -90,6 +93,7 @@ impl Error {
                 mysql_error::ER_UNKNOWN_ERROR
             }
             Self::Types(error) => return error.to_mysql(),
+            Self::Client(error) => return error.to_mysql(),
         };
         MysqlError::new(code, self.to_string())
     }

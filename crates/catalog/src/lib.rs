@@ -17,20 +17,29 @@
 //! | [`Mdl`] | who uses which version of which table |
 //! | [`AutoIds`] | AUTO_INCREMENT values and hidden row ids |
 //! | [`bootstrap`] | the first start: system databases and grant tables |
+//! | [`layout`] | from definitions to the shapes of keys and rows |
 //! | [`show_create`] | the text of SHOW CREATE TABLE |
 //! | [`infoschema_tables`] | `information_schema` and `performance_schema` |
 //!
 //! Names are stored as written and looked up without regard to case.
 
+mod autoid;
+pub mod bootstrap;
+mod catalog;
 mod error;
 mod info_schema;
 pub mod infoschema_tables;
+pub mod layout;
 mod mdl;
+pub mod meta;
 pub mod model;
 pub mod name;
 mod persist;
 pub mod show_create;
+mod system_tables;
 
+pub use autoid::{AutoIdKind, AutoIdRange, AutoIdStep, AutoIds};
+pub use catalog::Catalog;
 pub use error::{Error, Result};
 pub use info_schema::{InfoSchema, InfoSchemaBuilder};
 pub use infoschema_tables::columns::{column_default, column_extra, column_key};

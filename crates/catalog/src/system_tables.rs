@@ -164,7 +164,12 @@ pub(crate) const TABLES: &[SystemTable] = &[
     SystemTable {
         name: "role_edges",
         columns: &[
-            Columns::Default(&[("FROM_HOST", Char(255), ""), ("FROM_USER", Char(32), ""), ("TO_HOST", Char(255), ""), ("TO_USER", Char(32), "")]),
+            Columns::Default(&[
+                ("FROM_HOST", Char(255), ""),
+                ("FROM_USER", Char(32), ""),
+                ("TO_HOST", Char(255), ""),
+                ("TO_USER", Char(32), ""),
+            ]),
             Columns::Flags(&["WITH_ADMIN_OPTION"]),
         ],
         key_parts: 4,

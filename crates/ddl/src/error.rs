@@ -1,0 +1,238 @@
+//! What can go wrong with a schema change, and what MySQL's client is told.
+//!
+//! Most of these are mistakes in the statement: they are found before a job is queued (or, when another job was quicker, by the job's
+//! first step) and change nothing. Messages are MySQL 8.0's.
+
+use client::CancelReason;
+use types::mysql_error::{self as codes, ErrorCode, MysqlError};
+
+const ER_WRONG_NAME_FOR_INDEX: ErrorCode = ErrorCode { code: 1280, sqlstate: "42000" };
+const ER_COLLATION_CHARSET_MISMATCH: ErrorCode = ErrorCode { code: 1253, sqlstate: "42000" };
+const ER_INVALID_ON_UPDATE: ErrorCode = ErrorCode { code: 1294, sqlstate: "HY000" };
+const ER_TOO_BIG_SCALE: ErrorCode = ErrorCode { code: 1425, sqlstate: "42000" };
+const ER_TOO_BIG_PRECISION: ErrorCode = ErrorCode { code: 1426, sqlstate: "42000" };
+const ER_M_BIGGER_THAN_D: ErrorCode = ErrorCode { code: 1427, sqlstate: "42000" };
+const ER_TOO_BIG_DISPLAYWIDTH: ErrorCode = ErrorCode { code: 1439, sqlstate: "42000" };
+const ER_NO_SYSTEM_SCHEMA_ACCESS: ErrorCode = ErrorCode { code: 3552, sqlstate: "HY000" };
+const ER_QUERY_INTERRUPTED: ErrorCode = ErrorCode { code: 1317, sqlstate: "70100" };
+const ER_INVALID_USE_OF_NULL: ErrorCode = ErrorCode { code: 1138, sqlstate: "22004" };
+
+macro_rules! errors {
+    ($($(#[$doc:meta])* $name:ident $({ $($(#[$field_doc:meta])* $field:ident: $ty:ty),* $(,)? })? => $code:expr, $message:literal;)*) => {
+        /// An error of a schema change.
+        #[derive(Debug, thiserror::Error)]
+        pub enum Error {
+            $($(#[$doc])* #[error($message)] $name $({ $($(#[$field_doc])* $field: $ty),* })?,)*
+            /// Another layer's error, as its client sees it; kept in a job's record.
+            #[error("{}", .0.message)]
+            Mysql(MysqlError),
+            /// The catalog failed.
+            #[error(transparent)]
+            Catalog(#[from] catalog::Error),
+            /// A value was not accepted.
+            #[error(transparent)]
+            Types(#[from] types::Error),
+            /// The transaction client failed.
+            #[error(transparent)]
+            Client(#[from] client::Error),
+            /// An index entry could not be built or read.
+            #[error(transparent)]
+            Index(#[from] copr::Error),
+        }
+
+        impl Error {
+            fn code(&self) -> Option<ErrorCode> {
+                match self {
+                    $(Self::$name { .. } => Some($code),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+errors! {
+    /// CREATE DATABASE of one that exists.
+    DatabaseExists { /// Its name.
+        name: String } => codes::ER_DB_CREATE_EXISTS, "Can't create database '{name}'; database exists";
+    /// DROP DATABASE of one that does not exist.
+    NoDatabaseToDrop { /// Its name.
+        name: String } => codes::ER_DB_DROP_EXISTS, "Can't drop database '{name}'; database doesn't exist";
+    /// A database is not there.
+    UnknownDatabase { /// Its name.
+        name: String } => codes::ER_BAD_DB_ERROR, "Unknown database '{name}'";
+    /// A table was named without database, and the session has none.
+    NoDatabaseSelected => codes::ER_NO_DB_ERROR, "No database selected";
+    /// A table of that name exists.
+    TableExists { /// Its name.
+        name: String } => codes::ER_TABLE_EXISTS_ERROR, "Table '{name}' already exists";
+    /// DROP TABLE of tables that do not exist.
+    UnknownTable { /// `database.table`, separated by commas.
+        names: String } => codes::ER_BAD_TABLE_ERROR, "Unknown table '{names}'";
+    /// A table is not there.
+    NoSuchTable { /// The database.
+        database: String, /// The table.
+        table: String } => codes::ER_NO_SUCH_TABLE, "Table '{database}.{table}' doesn't exist";
+    /// An identifier has more than 64 characters.
+    TooLongIdent { /// It.
+        name: String } => codes::ER_TOO_LONG_IDENT, "Identifier name '{name}' is too long";
+    /// Two columns of one name.
+    DuplicateColumn { /// The name.
+        name: String } => codes::ER_DUP_FIELDNAME, "Duplicate column name '{name}'";
+    /// Two indexes of one name.
+    DuplicateKeyName { /// The name.
+        name: String } => codes::ER_DUP_KEYNAME, "Duplicate key name '{name}'";
+    /// Rows collide in a unique index that is being built.
+    DuplicateEntry { /// The values, separated by `-`.
+        entry: String, /// `table.index`.
+        key: String } => codes::ER_DUP_ENTRY, "Duplicate entry '{entry}' for key '{key}'";
+    /// Attributes that do not fit the column's type.
+    WrongColumnSpecifier { /// The column.
+        column: String } => codes::ER_WRONG_FIELD_SPEC, "Incorrect column specifier for column '{column}'";
+    /// A DEFAULT that is no value of the type.
+    InvalidDefault { /// The column.
+        column: String } => codes::ER_INVALID_DEFAULT, "Invalid default value for '{column}'";
+    /// ON UPDATE of a column that is no time, or with another precision.
+    InvalidOnUpdate { /// The column.
+        column: String } => ER_INVALID_ON_UPDATE, "Invalid ON UPDATE clause for '{column}' column";
+    /// Two primary keys.
+    MultiplePrimaryKey => codes::ER_MULTIPLE_PRI_KEY, "Multiple primary key defined";
+    /// Too many indexes.
+    TooManyKeys { /// The limit.
+        max: usize } => codes::ER_TOO_MANY_KEYS, "Too many keys specified; max {max} keys allowed";
+    /// Too many parts in an index.
+    TooManyKeyParts { /// The limit.
+        max: usize } => codes::ER_TOO_MANY_KEY_PARTS, "Too many key parts specified; max {max} parts allowed";
+    /// An index key could become too long.
+    KeyTooLong { /// The limit in bytes.
+        max: u32 } => codes::ER_TOO_LONG_KEY, "Specified key was too long; max key length is {max} bytes";
+    /// An index names a column that is not there.
+    KeyColumnMissing { /// The column.
+        column: String } => codes::ER_KEY_COLUMN_DOES_NOT_EXITS, "Key column '{column}' doesn't exist in table";
+    /// A CHAR or VARCHAR is longer than a row can be.
+    ColumnTooLong { /// The column.
+        column: String, /// The limit.
+        max: u32 } => codes::ER_TOO_BIG_FIELDLENGTH, "Column length too big for column '{column}' (max = {max}); use BLOB or TEXT instead";
+    /// All columns together are longer than a row can be.
+    RowTooBig => codes::ER_TOO_BIG_ROWSIZE, "Row size too large. The maximum row size for the used table type, not counting BLOBs, is 65535. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
+    /// AUTO_INCREMENT without key, or twice.
+    WrongAutoKey => codes::ER_WRONG_AUTO_KEY, "Incorrect table definition; there can be only one auto column and it must be defined as a key";
+    /// A prefix of something that has none, or longer than the column.
+    WrongSubKey => codes::ER_WRONG_SUB_KEY, "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or the storage engine doesn't support unique prefix keys";
+    /// ALTER TABLE would leave no column.
+    CantRemoveAllColumns => codes::ER_CANT_REMOVE_ALL_FIELDS, "You can't delete all columns with ALTER TABLE; use DROP TABLE instead";
+    /// DROP of a column or index that is not there.
+    CantDropColumnOrKey { /// The name.
+        name: String } => codes::ER_CANT_DROP_FIELD_OR_KEY, "Can't DROP '{name}'; check that column/key exists";
+    /// A literal default of a BLOB or TEXT.
+    BlobCantHaveDefault { /// The column.
+        column: String } => codes::ER_BLOB_CANT_HAVE_DEFAULT, "BLOB, TEXT, GEOMETRY or JSON column '{column}' can't have a default value";
+    /// A database name that cannot be one.
+    WrongDatabaseName { /// The name.
+        name: String } => codes::ER_WRONG_DB_NAME, "Incorrect database name '{name}'";
+    /// A table name that cannot be one.
+    WrongTableName { /// The name.
+        name: String } => codes::ER_WRONG_TABLE_NAME, "Incorrect table name '{name}'";
+    /// A column name that cannot be one.
+    WrongColumnName { /// The name.
+        name: String } => codes::ER_WRONG_COLUMN_NAME, "Incorrect column name '{name}'";
+    /// An index name that cannot be one.
+    WrongIndexName { /// The name.
+        name: String } => ER_WRONG_NAME_FOR_INDEX, "Incorrect index name '{name}'";
+    /// A whole BLOB or TEXT in an index.
+    BlobKeyWithoutLength { /// The column.
+        column: String } => codes::ER_BLOB_KEY_WITHOUT_LENGTH, "BLOB/TEXT column '{column}' used in key specification without a key length";
+    /// NULL in a primary key.
+    PrimaryCantHaveNull => codes::ER_PRIMARY_CANT_HAVE_NULL, "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead";
+    /// A table without columns.
+    TableMustHaveColumns => codes::ER_TABLE_MUST_HAVE_COLUMNS, "A table must have at least 1 column";
+    /// More columns than a table can have.
+    TooManyColumns => codes::ER_TOO_MANY_FIELDS, "Too many columns";
+    /// A column is not there.
+    UnknownColumn { /// The column.
+        column: String, /// Where it was named.
+        place: String } => codes::ER_BAD_FIELD_ERROR, "Unknown column '{column}' in '{place}'";
+    /// An index is not there.
+    KeyDoesNotExist { /// The index.
+        key: String, /// The table.
+        table: String } => codes::ER_KEY_DOES_NOT_EXITS, "Key '{key}' doesn't exist in table '{table}'";
+    /// A collation of another character set.
+    CollationMismatch { /// The collation.
+        collation: String, /// The character set.
+        charset: String } => ER_COLLATION_CHARSET_MISMATCH, "COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'";
+    /// Too many digits.
+    TooBigPrecision { /// The digits.
+        given: u64, /// The column.
+        column: String, /// The limit.
+        max: u64 } => ER_TOO_BIG_PRECISION, "Too-big precision {given} specified for '{column}'. Maximum is {max}.";
+    /// Too many fraction digits.
+    TooBigScale { /// The digits.
+        given: u64, /// The column.
+        column: String, /// The limit.
+        max: u64 } => ER_TOO_BIG_SCALE, "Too big scale {given} specified for column '{column}'. Maximum is {max}.";
+    /// More fraction digits than digits.
+    ScaleAbovePrecision { /// The column.
+        column: String } => ER_M_BIGGER_THAN_D, "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{column}').";
+    /// Too great a display width.
+    TooBigDisplayWidth { /// The column.
+        column: String, /// The limit.
+        max: u64 } => ER_TOO_BIG_DISPLAYWIDTH, "Display width out of range for column '{column}' (max = {max})";
+    /// NULLs, or NULL as default, where NOT NULL is asked for.
+    InvalidUseOfNull => ER_INVALID_USE_OF_NULL, "Invalid use of NULL value";
+    /// A change of a virtual database.
+    ReadOnlyDatabase { /// The database.
+        name: String } => codes::ER_DBACCESS_DENIED_ERROR, "Access denied to database '{name}'";
+    /// A change of a system database.
+    SystemDatabase { /// The database.
+        name: String } => ER_NO_SYSTEM_SCHEMA_ACCESS, "Access to system schema '{name}' is rejected.";
+    /// Parsed, but not supported yet.
+    NotSupported { /// What.
+        feature: String } => codes::ER_NOT_SUPPORTED_YET, "This version of MySQL doesn't yet support '{feature}'";
+    /// The job was cancelled, by KILL or ADMIN CANCEL DDL JOBS.
+    Cancelled => ER_QUERY_INTERRUPTED, "Query execution was interrupted";
+    /// A job's record contradicts the schema.
+    BrokenJob { /// The job.
+        job: i64, /// What contradicts it.
+        problem: &'static str } => codes::ER_UNKNOWN_ERROR, "DDL job {job} cannot go on: {problem}";
+}
+
+/// The result of a schema change.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// Whether doing the same again in a new transaction may succeed.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Catalog(error) => error.is_retryable(),
+            Self::Client(error) => error.is_retryable(),
+            _ => false,
+        }
+    }
+
+    /// Whether the server is stopping or its store has failed, so that the job must be left as it is for the next owner.
+    pub fn stops_the_owner(&self) -> bool {
+        let error = match self {
+            Self::Client(error) | Self::Catalog(catalog::Error::Client(error)) => error,
+            _ => return false,
+        };
+        matches!(error, client::Error::StoreFailed { .. } | client::Error::Cancelled(CancelReason::Shutdown))
+    }
+
+    /// The error as a client sees it.
+    pub fn to_mysql(&self) -> MysqlError {
+        match (self.code(), self) {
+            (Some(code), _) => MysqlError::new(code, self.to_string()),
+            (_, Self::Mysql(error)) => error.clone(),
+            (_, Self::Catalog(error)) => error.to_mysql(),
+            (_, Self::Types(error)) => error.to_mysql(),
+            (_, Self::Client(error)) => error.to_mysql(),
+            (_, Self::Index(error)) => error.to_mysql(),
+            _ => MysqlError::new(codes::ER_UNKNOWN_ERROR, self.to_string()),
+        }
+    }
+
+    /// The error 1235 that names a feature.
+    pub fn not_supported(feature: impl Into<String>) -> Self {
+        Self::NotSupported { feature: feature.into() }
+    }
+}
