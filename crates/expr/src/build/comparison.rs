@@ -57,7 +57,7 @@ pub(crate) fn compare(op: Op, a: Expr, b: Expr, ctx: &BuildCtx<'_>) -> Result<Ex
     }
     let is_number = |e: &Expr| matches!(e.eval_type(), EvalType::Int | EvalType::Real | EvalType::Decimal);
     let (a, b) = if is_number(&a) || is_number(&b) { (cast::number_of_hex(a), cast::number_of_hex(b)) } else { (a, b) };
-    let (op, a, b) = match refine_integer(op, a, b, ctx)? {
+    let (op, a, b) = match refine_integer(op, a, b)? {
         Refined::Decided(e) => return Ok(e),
         Refined::Compare(op, a, b) => (op, a, b),
     };
@@ -162,13 +162,13 @@ enum Refined {
     Decided(Expr),
 }
 
-fn refine_integer(op: Op, a: Expr, b: Expr, ctx: &BuildCtx<'_>) -> Result<Refined> {
+fn refine_integer(op: Op, a: Expr, b: Expr) -> Result<Refined> {
     let is_int_column = |e: &Expr| matches!(e, Expr::Column { .. }) && e.eval_type() == EvalType::Int && e.field_type().tp != TypeKind::Bit;
     if is_int_column(&b)
         && a.as_constant().is_some()
         && let Some(commuted) = op.commuted()
     {
-        return refine_integer(commuted, b, a, ctx);
+        return refine_integer(commuted, b, a);
     }
     if !is_int_column(&a) || matches!(b.eval_type(), EvalType::Int) {
         return Ok(Refined::Compare(op, a, b));
@@ -202,7 +202,7 @@ fn refine_integer(op: Op, a: Expr, b: Expr, ctx: &BuildCtx<'_>) -> Result<Refine
 /// The number a constant stands for, if reading it as one loses nothing.
 fn exact_number(value: &Datum) -> Option<Decimal> {
     match value {
-        Datum::Decimal(d) => Some(d.clone()),
+        Datum::Decimal(d) => Some(*d),
         Datum::Double(v) if v.fract() == 0.0 && v.abs() < 9.0e15 => Some(Decimal::from(*v as i64)),
         Datum::Bytes(text) => {
             let text = std::str::from_utf8(text).ok()?.trim();
@@ -275,7 +275,7 @@ pub(crate) fn in_list(mut args: Vec<Expr>, ctx: &BuildCtx<'_>) -> Result<Expr> {
     let mut mixed = false;
     for item in list {
         // An integer column against '5' or 5.0 is an integer comparison, as for `=`.
-        let item = match refine_integer(Op::Eq, subject.clone(), item, ctx)? {
+        let item = match refine_integer(Op::Eq, subject.clone(), item)? {
             Refined::Compare(_, _, item) => item,
             Refined::Decided(e) => return Ok(e),
         };

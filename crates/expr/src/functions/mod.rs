@@ -320,7 +320,7 @@ impl<'a> Args<'a> {
     /// A DECIMAL argument.
     pub fn decimal(&self, i: usize) -> Decimal {
         match self.datum(i) {
-            DatumRef::Decimal(v) => v.clone(),
+            DatumRef::Decimal(v) => *v,
             DatumRef::Int(v) => Decimal::from(v),
             DatumRef::UInt(v) => Decimal::from(v),
             _ => Decimal::default(),

@@ -47,7 +47,8 @@ fn ints(op: Op, call: &Call, ctx: &EvalCtx, a: i128, b: i128) -> Result<Datum> {
     let value = match op {
         Op::Add => a + b,
         Op::Sub => a - b,
-        Op::Mul => a * b,
+        // Two unsigned factors can leave even this type.
+        Op::Mul => a.checked_mul(b).ok_or_else(|| out_of_range(call))?,
         Op::IntDiv | Op::Mod if b == 0 => {
             ctx.division_by_zero()?;
             return Ok(Datum::Null);

@@ -50,14 +50,14 @@ fn shift(op: Op, a: &[u8], by: u64) -> Vec<u8> {
     let mut out = vec![0; a.len()];
     let Ok(bytes) = usize::try_from(by / 8) else { return out };
     let bits = (by % 8) as u32;
-    for i in 0..a.len() {
+    for (i, shifted) in out.iter_mut().enumerate() {
         // The two source bytes that meet in this one.
         let (near, far) = match op {
             Op::Shl => (i.checked_add(bytes), i.checked_add(bytes + 1)),
             _ => (i.checked_sub(bytes), i.checked_sub(bytes + 1)),
         };
         let at = |index: Option<usize>| index.and_then(|i| a.get(i)).map_or(0u32, |b| u32::from(*b));
-        out[i] = match op {
+        *shifted = match op {
             Op::Shl => (at(near) << bits | at(far) >> (8 - bits)) as u8,
             _ => (at(near) >> bits | at(far) << (8 - bits)) as u8,
         };

@@ -136,19 +136,23 @@ pub(super) fn like(call: &Call, escape: Option<char>, a: &Vector<'_>, b: &Vector
 /// IN: by hash set, or by comparing with every constant member; a list with other members goes row by row.
 pub(super) fn in_list<'a>(call: &'a Call, ctx: &'a EvalCtx, chunk: &'a Chunk) -> Result<Vector<'a>> {
     let rows = chunk.rows();
+    let set = match &call.data {
+        CallData::InSet(set) => Some(set),
+        _ => None,
+    };
+    if set.is_none() && !call.args[1..].iter().all(crate::Expr::is_constant) {
+        let mut column = Column::for_type(&call.ty, rows);
+        for row in 0..rows {
+            column.push(&in_list::eval_row(call, ctx, chunk.row(row))?);
+        }
+        return Ok(Vector::Owned(column));
+    }
     let subject = call.args[0].eval_vector(ctx, chunk)?;
-    let answers = match &call.data {
-        CallData::InSet(set) => (0..rows).map(|row| if subject.is_null(row) { None } else { set.contains(subject.get(row)) }).collect(),
-        _ if call.args[1..].iter().all(crate::Expr::is_constant) => {
+    let answers = match set {
+        Some(set) => (0..rows).map(|row| if subject.is_null(row) { None } else { set.contains(subject.get(row)) }).collect(),
+        None => {
             let members = call.args[1..].iter().map(|m| m.eval_const(ctx)).collect::<Result<Vec<_>>>()?;
             members_of(&subject, &members, call, rows)
-        }
-        _ => {
-            let mut column = Column::for_type(&call.ty, rows);
-            for row in 0..rows {
-                column.push(&in_list::eval_row(call, ctx, chunk.row(row))?);
-            }
-            return Ok(Vector::Owned(column));
         }
     };
     Ok(Vector::Owned(super::logic::column_of(answers)))

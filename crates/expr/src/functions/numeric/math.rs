@@ -44,7 +44,7 @@ pub(super) const SPECIALS: &[Special] = &[
 ];
 
 static ABS_INT: Builtin = Builtin::new("abs", (1, 1), &[Want::Int], abs_int_type, abs_int);
-static ABS_DECIMAL: Builtin = Builtin::new("abs", (1, 1), &[Want::Dec], |s| decimal_like(s), |a| Ok(Datum::Decimal(a.decimal(0).abs())));
+static ABS_DECIMAL: Builtin = Builtin::new("abs", (1, 1), &[Want::Dec], decimal_like, |a| Ok(Datum::Decimal(a.decimal(0).abs())));
 static ABS_REAL: Builtin = Builtin::new("abs", (1, 1), &[Want::Real], |_| rt::double(), |a| Ok(Datum::Double(a.real(0).abs())));
 static INTERVAL_INT: Builtin = Builtin::new("interval", (2, ANY), &[Want::Int], |_| rt::int_of(3), interval).sees_null().never_null();
 static INTERVAL_DECIMAL: Builtin = Builtin::new("interval", (2, ANY), &[Want::Dec], |_| rt::int_of(3), interval).sees_null().never_null();
