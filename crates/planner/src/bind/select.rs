@@ -177,7 +177,10 @@ impl<'a> Binder<'a> {
             };
             let expr = self.bind_expr(&entry.expr, cx)?;
             if clause == Clause::GroupBy && self.refers_to_aggregate(&expr) {
-                let name = entry.expr.to_string();
+                let name = match &entry.expr {
+                    ast::Expr::Column(column) => column.name.as_str().to_owned(),
+                    other => other.to_string(),
+                };
                 return Err(Error::CannotGroupOn { name });
             }
             keys.push(OrderKey { expr, desc: entry.desc });

@@ -87,8 +87,10 @@ impl Chooser<'_> {
 
     fn candidate(&self, scan: &Scan, stats: &TableStats, path: Path, conditions: &[Expr]) -> Candidate {
         let (key, space) = key_of(scan, path);
-        let detached = detach(conditions, &key);
-        let builder = RangeBuilder::new(scan.table.id, space, detached.access.clone(), detached.used.clone());
+        // Conditions without columns decide for all rows at once.
+        let (gates, conditions): (Vec<Expr>, Vec<Expr>) = conditions.iter().cloned().partition(Expr::is_constant);
+        let detached = detach(&conditions, &key);
+        let builder = RangeBuilder::new(scan.table.id, space, detached.access.clone(), detached.used.clone()).with_gates(gates);
         let unique = self.is_unique(scan, path) && detached.exact && detached.equal_columns == key.len();
         let rows = if unique {
             1.0
@@ -343,8 +345,8 @@ impl Chooser<'_> {
                 (false, Path::Primary) => (stats.rows() / 100.0).max(1.0),
             };
             // All conditions are checked on the rows: the ranges are those of the outer values alone.
-            let detached = Detached { access: Access::Full, rest: scan.conditions.clone(), used: vec![], equal_columns: 0, exact: true };
-            let builder = RangeBuilder::new(scan.table.id, space, Access::Full, vec![]);
+            let detached = Detached { access: Access::Lookup, rest: scan.conditions.clone(), used: vec![], equal_columns: 0, exact: true };
+            let builder = RangeBuilder::new(scan.table.id, space, Access::Lookup, vec![]);
             let candidate = Candidate { path, key, detached, builder, rows };
             let reader = self.reader(scan, &stats, &candidate, false, false, None);
             let cost_per_row = reader.cost();

@@ -49,21 +49,38 @@ pub(crate) struct Detached {
 impl Detached {
     /// The combinations of values when the ranges are single values of all `columns` key columns, each by plain equality.
     pub fn points(&self, columns: usize) -> Option<Vec<Vec<Expr>>> {
-        let Access::Columns(conditions) = &self.access else { return None };
-        if conditions.len() != columns || !self.exact {
+        if !self.exact {
             return None;
         }
-        let mut points: Vec<Vec<Expr>> = vec![vec![]];
-        for condition in conditions {
-            let values = equal_values(condition)?;
-            if points.len() * values.len() > MAX_POINTS {
-                return None;
-            }
-            points =
-                points.iter().flat_map(|point| values.iter().map(move |value| point.iter().chain([value]).cloned().collect())).collect();
-        }
-        Some(points)
+        let points = access_points(&self.access, columns)?;
+        (points.len() <= MAX_POINTS).then_some(points)
     }
+}
+
+fn access_points(access: &Access, columns: usize) -> Option<Vec<Vec<Expr>>> {
+    match access {
+        Access::Full | Access::Lookup => None,
+        Access::Union(members) => {
+            let points = members.iter().map(|member| access_points(member, columns)).collect::<Option<Vec<_>>>()?;
+            Some(points.into_iter().flatten().collect())
+        }
+        Access::Columns(conditions) => column_points(conditions, columns),
+    }
+}
+
+fn column_points(conditions: &[ColumnCondition], columns: usize) -> Option<Vec<Vec<Expr>>> {
+    if conditions.len() != columns {
+        return None;
+    }
+    let mut points: Vec<Vec<Expr>> = vec![vec![]];
+    for condition in conditions {
+        let values = equal_values(condition)?;
+        if points.len() * values.len() > MAX_POINTS {
+            return None;
+        }
+        points = points.iter().flat_map(|point| values.iter().map(move |value| point.iter().chain([value]).cloned().collect())).collect();
+    }
+    Some(points)
 }
 
 /// The values of a condition that is nothing but equalities.
@@ -82,10 +99,14 @@ fn equal_values(condition: &ColumnCondition) -> Option<Vec<Expr>> {
 /// Splits a conjunction into ranges over `key` and the rest.
 pub(crate) fn detach(conditions: &[Expr], key: &[KeyColumn]) -> Detached {
     let by_columns = detach_columns(conditions, key);
-    if by_columns.access != Access::Full {
+    if by_columns.exact && by_columns.access != Access::Full {
         return by_columns;
     }
-    detach_disjunction(conditions, key).unwrap_or(by_columns)
+    match detach_disjunction(conditions, key) {
+        // `(a, b) IN ((1, 2), (3, 4))`: each member alone says more than its members' parts on the first column.
+        Some(disjunction) if by_columns.access == Access::Full || disjunction.exact => disjunction,
+        _ => by_columns,
+    }
 }
 
 fn detach_columns(conditions: &[Expr], key: &[KeyColumn]) -> Detached {
@@ -142,7 +163,7 @@ fn detach_disjunction(conditions: &[Expr], key: &[KeyColumn]) -> Option<Detached
         for member in members {
             let mut parts = vec![];
             member.clone().split_conjunction(&mut parts);
-            let detached = detach(&parts, key);
+            let detached = detach_columns(&parts, key);
             if detached.access == Access::Full {
                 accesses.clear();
                 break;

@@ -42,6 +42,8 @@ pub struct RangeBuilder {
     access: Access,
     /// The conditions behind `access`, for EXPLAIN.
     conditions: Vec<Expr>,
+    /// Conditions without columns: unless all are true, no key is wanted.
+    gates: Vec<Expr>,
 }
 
 /// What the keys are made of.
@@ -64,6 +66,8 @@ pub(crate) enum Access {
     Columns(Vec<ColumnCondition>),
     /// Those of any member.
     Union(Vec<Access>),
+    /// Those that the outer rows of an index join ask for, one after the other.
+    Lookup,
 }
 
 /// A range of keys behind the table's or index's prefix.
@@ -71,18 +75,26 @@ type Suffix = (Vec<u8>, Vec<u8>);
 
 impl RangeBuilder {
     pub(crate) fn new(table: TableId, space: KeySpace, access: Access, conditions: Vec<Expr>) -> Self {
-        Self { table, space, access, conditions }
+        Self { table, space, access, conditions, gates: vec![] }
+    }
+
+    /// The same with conditions without columns: unless all are true, no key is wanted.
+    pub(crate) fn with_gates(self, gates: Vec<Expr>) -> Self {
+        Self { gates, ..self }
     }
 
     /// The conditions that the ranges answer, for EXPLAIN.
     pub(crate) fn describe(&self) -> Option<String> {
-        let conditions: Vec<String> = self.conditions.iter().map(Expr::to_string).collect();
+        if self.access == Access::Lookup {
+            return Some("range:decided by the outer rows".to_owned());
+        }
+        let conditions: Vec<String> = self.conditions.iter().chain(&self.gates).map(Expr::to_string).collect();
         (!conditions.is_empty()).then(|| format!("range:{}", conditions.join(", ")))
     }
 
     /// Whether the ranges always hold all keys of the table or index.
     pub fn is_full(&self) -> bool {
-        self.access == Access::Full
+        self.access == Access::Full && self.gates.is_empty()
     }
 
     /// The sorted, disjoint ranges of user keys for the parameters in `ctx`.
@@ -91,7 +103,10 @@ impl RangeBuilder {
     /// Evaluation of a constant expression.
     pub fn ranges(&self, ctx: &EvalCtx) -> Result<Vec<KeyRange>> {
         let prefix = self.prefix();
-        if self.access == Access::Full {
+        if !self.is_open(ctx)? {
+            return Ok(vec![]);
+        }
+        if matches!(self.access, Access::Full | Access::Lookup) {
             return Ok(vec![KeyRange::prefix(&prefix)]);
         }
         let mut suffixes = vec![];
@@ -129,6 +144,9 @@ impl RangeBuilder {
     /// # Errors
     /// Evaluation of a constant expression.
     pub fn point_key(&self, ctx: &EvalCtx, values: &[Expr]) -> Result<Option<Vec<u8>>> {
+        if !self.is_open(ctx)? {
+            return Ok(None);
+        }
         if let (KeySpace::IntHandle { ty }, [value]) = (&self.space, values) {
             return Ok(match fit(&value.eval_const(ctx)?, ty) {
                 Fit::Exact(Datum::Int(handle)) => Some(int_record_key(self.table, handle).to_vec()),
@@ -138,6 +156,16 @@ impl RangeBuilder {
         }
         let values = values.iter().map(|value| value.eval_const(ctx)).collect::<expr::Result<Vec<_>>>()?;
         self.key_prefix(&values)
+    }
+
+    /// Whether all conditions without columns are true.
+    fn is_open(&self, ctx: &EvalCtx) -> Result<bool> {
+        for gate in &self.gates {
+            if types::convert::to_bool(gate.eval_const(ctx)?.as_ref()) != Some(true) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The range of keys whose first columns hold these values, for an index join's outer row; `None` when no key can: a NULL, or a value
@@ -208,7 +236,7 @@ impl RangeBuilder {
 
     fn collect(&self, access: &Access, ctx: &EvalCtx, out: &mut Vec<Suffix>) -> Result<()> {
         match access {
-            Access::Full => out.push((vec![], vec![0xff; 16])),
+            Access::Full | Access::Lookup => out.push((vec![], vec![0xff; 16])),
             Access::Union(members) => {
                 for member in members {
                     self.collect(member, ctx, out)?;
