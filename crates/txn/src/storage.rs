@@ -1,0 +1,239 @@
+//! One store: the engine, and everything about transactions that lives in memory.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, AtomicU64, Ordering},
+};
+
+use base::{KeyRange, TimeStamp};
+use engine::{Cf, CommitQueue, Engine, ReadTier, WriteBatch};
+use env::Env;
+use mvcc::{LockPolicy, MvccReader};
+
+use crate::{
+    deadlock::WaitEdge,
+    error::{Error, Result},
+    garbage::GarbageCounters,
+    in_flight::InFlightCommits,
+    latch::Latches,
+    lock_wait::LockWaitQueues,
+    max_ts::MaxTs,
+    pessimistic_locks::PessimisticLocks,
+    record_floor::TxnRecordFloor,
+    safe_point::SafePoints,
+};
+
+/// Where the published safe point is kept in the `meta` column family: u64, big-endian.
+const SAFE_POINT_KEY: &[u8] = b"txn/safe-point";
+
+/// What a store needs to know when it is opened.
+pub struct StorageOptions {
+    /// Time, randomness, tasks.
+    pub env: Env,
+    /// A timestamp above everything handed out before; from the placement driver.
+    pub max_ts: TimeStamp,
+    /// The safe point of the engine's compaction filter ([`engine::GcFilter::safe_point`]).
+    pub filter_safe_point: Arc<AtomicU64>,
+    /// How long a lock request waits that does not say so itself, in milliseconds.
+    pub default_lock_wait_ms: u64,
+}
+
+impl StorageOptions {
+    /// Options for a store whose engine has no filter, or the given one.
+    pub fn new(env: Env, max_ts: TimeStamp, filter_safe_point: Arc<AtomicU64>) -> Self {
+        Self { env, max_ts, filter_safe_point, default_lock_wait_ms: 1000 }
+    }
+}
+
+/// A store of transactional data; cheap to clone.
+pub struct Storage<E: Engine> {
+    pub(crate) inner: Arc<Inner<E>>,
+}
+
+impl<E: Engine> Clone for Storage<E> {
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone() }
+    }
+}
+
+impl<E: Engine> std::fmt::Debug for Storage<E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Storage").field("max_ts", &self.inner.max_ts).field("safe_points", &self.inner.safe_points).finish_non_exhaustive()
+    }
+}
+
+pub(crate) struct Inner<E: Engine> {
+    pub(crate) engine: E,
+    pub(crate) commit_queue: CommitQueue<E>,
+    pub(crate) env: Env,
+    pub(crate) default_lock_wait_ms: u64,
+    pub(crate) latches: Latches,
+    pub(crate) max_ts: MaxTs,
+    pub(crate) in_flight: InFlightCommits,
+    pub(crate) pessimistic: PessimisticLocks,
+    pub(crate) waits: LockWaitQueues,
+    /// Locks in the engine; see [`Inner::no_stored_locks`].
+    stored_locks: AtomicI64,
+    pub(crate) safe_points: Arc<SafePoints>,
+    pub(crate) record_floor: TxnRecordFloor,
+    pub(crate) garbage: GarbageCounters,
+}
+
+impl<E: Engine> Inner<E> {
+    /// Whether no lock is in the engine. The count is raised before locks are written and lowered after their removal was applied, so
+    /// who reads zero and then the data misses only locks that came after the read had begun.
+    #[inline]
+    pub(crate) fn no_stored_locks(&self) -> bool {
+        self.stored_locks.load(Ordering::SeqCst) == 0
+    }
+
+    pub(crate) fn add_stored_locks(&self, delta: i64) {
+        let before = self.stored_locks.fetch_add(delta, Ordering::SeqCst);
+        assert!(before + delta >= 0, "number of stored locks went below zero: {before} {delta:+}");
+    }
+
+    /// Rule 2: asked before and after every read.
+    #[inline]
+    pub(crate) fn check_readable(&self, ts: TimeStamp) -> Result<()> {
+        Ok(mvcc::guards::readable_at(ts, self.safe_points.readable_floor())?)
+    }
+}
+
+impl<E: Engine> Storage<E> {
+    /// Opens a store over an engine. Waits for the disk: called once, at start-up.
+    pub fn open(engine: E, commit_queue: CommitQueue<E>, options: StorageOptions) -> Result<Self> {
+        let safe_point = match engine.get(Cf::Meta, SAFE_POINT_KEY, ReadTier::Any)? {
+            None => TimeStamp::ZERO,
+            Some(bytes) => match <[u8; 8]>::try_from(&bytes[..]) {
+                Ok(bytes) => TimeStamp(u64::from_be_bytes(bytes)),
+                Err(_) => return Err(Error::InvalidRequest("the safe point on disk is damaged")),
+            },
+        };
+        // Nobody below it lives on: readers of the future are above, transactions of the past are dead or resolved by their locks.
+        let stored_locks = MvccReader::new(&engine).scan_locks(b"", b"", usize::MAX, |_| true)?.len();
+        let inner = Inner {
+            commit_queue,
+            env: options.env,
+            default_lock_wait_ms: options.default_lock_wait_ms,
+            latches: Latches::new(),
+            max_ts: MaxTs::new(options.max_ts),
+            in_flight: InFlightCommits::default(),
+            pessimistic: PessimisticLocks::default(),
+            waits: LockWaitQueues::default(),
+            stored_locks: AtomicI64::new(stored_locks as i64),
+            safe_points: Arc::new(SafePoints::new(safe_point, options.filter_safe_point)),
+            record_floor: TxnRecordFloor::new(options.max_ts),
+            garbage: GarbageCounters::default(),
+            engine,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The engine under the store.
+    pub fn engine(&self) -> &E {
+        &self.inner.engine
+    }
+
+    /// The commit queue all writes go through.
+    pub fn commit_queue(&self) -> &CommitQueue<E> {
+        &self.inner.commit_queue
+    }
+
+    /// The oldest timestamp that can be read.
+    pub fn safe_point(&self) -> TimeStamp {
+        self.inner.safe_points.readable_floor()
+    }
+
+    /// The greatest timestamp read at.
+    pub fn max_ts(&self) -> TimeStamp {
+        self.inner.max_ts.get()
+    }
+
+    /// Transactions that wait for locks, for the table of lock waits.
+    pub fn lock_waits(&self) -> Vec<WaitEdge> {
+        self.inner.waits.edges()
+    }
+
+    /// Pessimistic locks in memory and locks in the engine.
+    pub fn lock_counts(&self) -> (usize, usize) {
+        let stored = self.inner.stored_locks.load(Ordering::SeqCst);
+        (self.inner.pessimistic.len(), usize::try_from(stored).unwrap_or(0))
+    }
+
+    /// About how many bytes the current versions of a range take on disk.
+    pub fn approximate_size(&self, range: &KeyRange) -> Result<u64> {
+        let (start, end) = engine_bounds(range);
+        Ok(self.inner.engine.approximate_size(Cf::Data, &start, &end)?)
+    }
+
+    /// Refuses writes of transactions that began at or before `safe_point` from now on. When this returns, none that was let through
+    /// before is still at work, so all their locks can be found.
+    pub async fn raise_write_floor(&self, safe_point: TimeStamp) {
+        self.inner.safe_points.raise_write_floor(safe_point);
+        // Commands look at the floor while they hold their latches.
+        self.inner.latches.wait_for_running().await;
+    }
+
+    /// Publishes a safe point: reads below it are refused, and compaction may collect what nobody at or above it can see.
+    ///
+    /// [`Storage::raise_write_floor`] was called before, and all locks at or below `safe_point` have been resolved; if one is left, nothing
+    /// is published and the answer is [`Error::KeyIsLocked`].
+    pub async fn publish_safe_point(&self, safe_point: TimeStamp) -> Result<()> {
+        let inner = self.inner.clone();
+        let check = move || inner.check_no_locks_up_to(safe_point);
+        self.inner.env.run_blocking(check).await.unwrap_or(Err(Error::Stopped))?;
+        let mut batch = WriteBatch::new();
+        batch.put(Cf::Meta, SAFE_POINT_KEY, &safe_point.0.max(self.safe_point().0).to_be_bytes());
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.inner.commit_queue.submit_freeing(batch, move |result| {
+            // The receiver may have been dropped with its task.
+            let _ = sender.send(result);
+        });
+        receiver.await.map_err(|_| Error::Stopped)??;
+        self.inner.safe_points.publish(safe_point);
+        Ok(())
+    }
+
+    /// Compacts ranges in which much garbage can be collected; answers how many.
+    pub async fn compact_garbage(&self) -> Result<usize> {
+        let ranges = self.inner.garbage.take_collectable(self.safe_point());
+        let count = ranges.len();
+        for (prefix, records) in ranges {
+            tracing::info!(prefix = %prefix.escape_ascii(), records, "compacting a range with much garbage");
+            let engine = self.inner.engine.clone();
+            let (start, end) = engine_bounds(&KeyRange::prefix(&prefix));
+            let job =
+                move || [Cf::History, Cf::Data, Cf::Txn].into_iter().try_for_each(|cf| engine.compact_range(cf, Some(&start), Some(&end)));
+            self.inner.env.run_blocking(job).await.unwrap_or(Err(engine::Error::ShutDown))?;
+        }
+        Ok(count)
+    }
+}
+
+impl<E: Engine> Inner<E> {
+    /// Rule 1, just before a safe point is published.
+    fn check_no_locks_up_to(&self, safe_point: TimeStamp) -> Result<()> {
+        let mut locks = self.pessimistic.list(|_, lock| lock.start_ts <= safe_point);
+        if !self.no_stored_locks() {
+            locks.extend(MvccReader::new(&self.engine).scan_locks(b"", b"", 1, |lock| lock.start_ts <= safe_point)?);
+        }
+        Ok(mvcc::guards::safe_point_is_free_of_locks(safe_point, locks.iter().map(|(key, lock)| (key, lock)))?)
+    }
+}
+
+/// The engine keys a range of user keys lies between.
+pub(crate) fn engine_bounds(range: &KeyRange) -> (Vec<u8>, Vec<u8>) {
+    let end = if range.end.is_empty() { vec![codec::engine_key::DATA_PREFIX + 1] } else { mvcc::encode_key(&range.end) };
+    (mvcc::encode_key(&range.start), end)
+}
+
+/// What a request's context says about locks.
+pub(crate) fn lock_policy(context: Option<&proto::kvrpcpb::Context>, no_stored_locks: bool) -> LockPolicy {
+    let Some(context) = context else { return LockPolicy { ignore_locks: no_stored_locks, ..LockPolicy::default() } };
+    let timestamps = |list: &[u64]| list.iter().map(|ts| TimeStamp(*ts)).collect();
+    LockPolicy {
+        bypass: timestamps(&context.resolved_locks),
+        access: timestamps(&context.committed_locks),
+        ignore_locks: no_stored_locks || context.isolation_level == proto::kvrpcpb::IsolationLevel::Rc as i32,
+    }
+}
