@@ -1,0 +1,60 @@
+//! DELETE.
+
+use codec::Handle;
+use planner::physical::{Delete as Plan, DeleteTarget};
+use rustc_hash::FxHashSet;
+use types::{Chunk, Datum};
+
+use crate::dml::Affected;
+use crate::dml::locks::{Pending, lock_and_apply};
+use crate::dml::row_source::RowSource;
+use crate::dml::table_writer::TableWriter;
+use crate::layout::handle_from_value;
+use crate::plan_ref::PlanRef;
+use crate::{ExecCtx, Result};
+
+/// Runs a DELETE.
+pub(crate) async fn run(plan: PlanRef<Plan>, ctx: &ExecCtx) -> Result<Affected> {
+    let child = plan.map(|plan| &*plan.child);
+    let mut targets = plan.targets.iter().map(|target| Target::new(target, &child)).collect::<Vec<_>>();
+    let mut rows = RowSource::open(&child, ctx).await?;
+    let mut affected = Affected::default();
+    while let Some(chunk) = rows.next(ctx).await? {
+        ctx.check()?;
+        for target in &mut targets {
+            affected.rows += target.delete(&chunk, ctx).await?;
+        }
+    }
+    affected.matched = affected.rows;
+    Ok(affected)
+}
+
+struct Target<'p> {
+    plan: &'p DeleteTarget,
+    writer: TableWriter,
+    /// Rows removed already, where a join may bring one twice.
+    seen: Option<FxHashSet<Handle>>,
+}
+
+impl<'p> Target<'p> {
+    fn new(plan: &'p DeleteTarget, child: &planner::physical::Node) -> Self {
+        let seen = RowSource::may_repeat_rows(child).then(FxHashSet::default);
+        Self { plan, writer: TableWriter::new(plan.table.clone()), seen }
+    }
+
+    async fn delete(&mut self, chunk: &Chunk, ctx: &ExecCtx) -> Result<u64> {
+        let width = self.plan.table.columns.len();
+        let mut batch = Vec::with_capacity(chunk.rows());
+        for row in chunk.iter() {
+            let Some(handle) = handle_from_value(row.get(self.plan.handle))? else { continue };
+            if self.seen.as_mut().is_some_and(|seen| !seen.insert(handle.clone())) {
+                continue;
+            }
+            let values = (self.plan.start..self.plan.start + width).map(|at| row.get(at).to_owned()).collect::<Vec<Datum>>();
+            let writes = self.writer.remove(&values, &handle)?;
+            batch.push(Pending { row: values, writes });
+        }
+        lock_and_apply(&batch, &self.writer, ctx).await?;
+        Ok(batch.len() as u64)
+    }
+}
