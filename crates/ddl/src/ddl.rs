@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{KeyRange, TableId};
 use bytes::Bytes;
-use catalog::{Catalog, InfoSchema, meta::Meta};
+use catalog::{AutoIdKind, Catalog, InfoSchema, meta::Meta};
 use client::{CancelToken, TxnOptions};
 use parser::ast::{DropTableStmt, Stmt, TableName};
 use types::{MysqlError, TimeZone, convert::ConvertMode, mysql_error::sqlstate_of};
@@ -12,7 +12,7 @@ use types::{MysqlError, TimeZone, convert::ConvertMode, mysql_error::sqlstate_of
 use crate::{
     Error, Result,
     build::{BuildContext, alter, alter::Alteration, database, names::check_table_name, table},
-    job::{Action, BackfillProgress, Job, TableRename},
+    job::{Action, BackfillProgress, Job, JobError, TableChange, TableRename},
     owner::Owner,
     queue,
 };
@@ -111,9 +111,9 @@ impl Ddl {
         if let Some(JobError { code, message }) = job.error {
             return Err(Error::Mysql(MysqlError { code, sqlstate: sqlstate_of(code), message }));
         }
-        if let Some(table) = raises {
-            // Cached values lie below the new start; the next allocation begins behind it.
-            self.owner.catalog.auto_ids().forget(table);
+        if let Some((table, next)) = raises {
+            // The stored counter is raised; values that this server has cached below the new start are skipped.
+            self.owner.catalog.auto_ids().rebase(table, AutoIdKind::AutoIncrement, next.saturating_sub(1)).await?;
         }
         Ok(())
     }
@@ -156,28 +156,25 @@ impl Ddl {
     }
 }
 
-use crate::job::JobError;
-
 /// A job before it has an id.
-struct Plan {
-    action: Action,
-    database: String,
-    table: String,
+pub(crate) struct Plan {
+    /// What is to be done.
+    pub(crate) action: Action,
+    /// The database's name.
+    pub(crate) database: String,
+    /// The table's name.
+    pub(crate) table: String,
 }
 
-/// The table whose counter an action raises beyond what servers have cached.
-fn raised_counter(action: &Action) -> Option<TableId> {
-    match action {
-        Action::AlterTable { id, changes, .. } => {
-            changes.iter().any(|change| matches!(change, crate::job::TableChange::SetAutoIncrement(_))).then_some(*id)
-        }
-        _ => None,
-    }
+/// The table whose AUTO_INCREMENT counter an action raises, and the value it is to hand out next.
+fn raised_counter(action: &Action) -> Option<(TableId, u64)> {
+    let Action::AlterTable { id, changes, .. } = action else { return None };
+    changes.iter().find_map(|change| if let TableChange::SetAutoIncrement(next) = change { Some((*id, *next)) } else { None })
 }
 
 impl Action {
     /// Fills in the id that the action's new object gets.
-    fn with_new_id(mut self, id: i64) -> Self {
+    pub(crate) fn with_new_id(mut self, id: i64) -> Self {
         match &mut self {
             Self::CreateDatabase(info) => info.id = base::DatabaseId(id),
             Self::CreateTable(table) => table.id = TableId(id),
@@ -189,7 +186,7 @@ impl Action {
 }
 
 /// The jobs a statement comes to, in order; none when IF [NOT] EXISTS leaves nothing to do.
-fn plan(context: &mut BuildContext<'_>, stmt: &Stmt) -> Result<Vec<Plan>> {
+pub(crate) fn plan(context: &mut BuildContext<'_>, stmt: &Stmt) -> Result<Vec<Plan>> {
     let one = |action, database: &str, table: &str| vec![Plan { action, database: database.to_owned(), table: table.to_owned() }];
     Ok(match stmt {
         Stmt::CreateDatabase(stmt) => match database::create_database(context, stmt)? {

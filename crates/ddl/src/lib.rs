@@ -22,6 +22,8 @@ mod backfill;
 mod build;
 mod ddl;
 mod error;
+#[cfg(test)]
+mod golden;
 pub mod job;
 mod owner;
 mod queue;

@@ -138,9 +138,11 @@ impl TableInfo {
         self.columns.iter().find(|column| column.id == id)
     }
 
-    /// An index in any state by name, case-insensitively.
+    /// An index in any state by name, case-insensitively. While one replaces another of the same name, the public one.
     pub fn index(&self, name: &str) -> Option<&IndexInfo> {
-        self.indexes.iter().find(|index| eq_ignore_case(&index.name, name))
+        let mut named = self.indexes.iter().filter(|index| eq_ignore_case(&index.name, name));
+        let first = named.next()?;
+        if first.state.is_public() { Some(first) } else { Some(named.find(|index| index.state.is_public()).unwrap_or(first)) }
     }
 
     /// An index in any state by id.

@@ -66,7 +66,7 @@ fn start(job: &Job, mut table: TableInfo, changes: &[TableChange]) -> Result<Ste
     for change in &mut resolved {
         match change {
             TableChange::AddColumn { column, position } => {
-                if table.columns.iter().any(|other| eq_ignore_case(&other.name, &column.name)) {
+                if table.columns.iter().any(|other| eq_ignore_case(&other.name, &column.name) && !drops_column(changes, other.id)) {
                     return Err(Error::DuplicateColumn { name: column.name.clone() });
                 }
                 let id = table.take_column_id();
@@ -79,7 +79,7 @@ fn start(job: &Job, mut table: TableInfo, changes: &[TableChange]) -> Result<Ste
                 table.columns.push(added);
             }
             TableChange::AddIndex { index, columns } => {
-                if table.index(&index.name).is_some() {
+                if table.indexes.iter().any(|other| eq_ignore_case(&other.name, &index.name) && !drops_index(changes, other.id)) {
                     return Err(Error::DuplicateKeyName { name: index.name.clone() });
                 }
                 index.id = table.take_index_id();
@@ -104,6 +104,16 @@ fn start(job: &Job, mut table: TableInfo, changes: &[TableChange]) -> Result<Ste
     }
     next.enter(Phase::Adding, SchemaState::DeleteOnly);
     advance(next, table, false, Vec::new())
+}
+
+/// Whether a job drops a column, so that its name is free for another.
+fn drops_column(changes: &[TableChange], id: ColumnId) -> bool {
+    changes.iter().any(|change| matches!(change, TableChange::DropColumn(dropped) if *dropped == id))
+}
+
+/// Whether a job drops an index, so that its name is free for another.
+fn drops_index(changes: &[TableChange], id: IndexId) -> bool {
+    changes.iter().any(|change| matches!(change, TableChange::DropIndex(dropped) if *dropped == id))
 }
 
 /// The parts of an index with the offsets their columns have now.
@@ -151,8 +161,10 @@ fn publish(job: &Job, schema: &InfoSchema, mut table: TableInfo, changes: &[Tabl
     let old_database = table.database_id;
     set_addition_states(&mut table, changes, SchemaState::Public);
     table.normalize_columns();
-    for change in changes {
-        apply(schema, &mut table, change, &mut writes)?;
+    // Removals last: a column that is no longer public would stand among the public ones while others are placed.
+    let (removals, others): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.is_removal());
+    for change in others.into_iter().chain(removals) {
+        apply(schema, &mut table, changes, change, &mut writes)?;
     }
     if table.database_id != old_database {
         writes.push(Write::UnlinkTable(old_database, table.id));
@@ -167,14 +179,19 @@ fn publish(job: &Job, schema: &InfoSchema, mut table: TableInfo, changes: &[Tabl
     advance(next, table, fence, writes)
 }
 
-fn apply(schema: &InfoSchema, table: &mut TableInfo, change: &TableChange, writes: &mut Vec<Write>) -> Result<()> {
+fn apply(schema: &InfoSchema, table: &mut TableInfo, all: &[TableChange], change: &TableChange, writes: &mut Vec<Write>) -> Result<()> {
     let gone = |name: String| Error::CantDropColumnOrKey { name };
     match change {
         TableChange::AddColumn { column, position } => place_column(table, column.id, position.as_ref()),
         TableChange::AddIndex { .. } => {}
         TableChange::ChangeColumn { column, position } => {
             let at = table.columns.iter().position(|known| known.id == column.id).ok_or_else(|| gone(column.name.clone()))?;
-            let clash = table.columns.iter().any(|other| other.id != column.id && eq_ignore_case(&other.name, &column.name));
+            let clash = table.columns.iter().any(|other| {
+                other.id != column.id
+                    && other.state.is_public()
+                    && eq_ignore_case(&other.name, &column.name)
+                    && !drops_column(all, other.id)
+            });
             if clash {
                 return Err(Error::DuplicateColumn { name: column.name.clone() });
             }
@@ -199,7 +216,7 @@ fn apply(schema: &InfoSchema, table: &mut TableInfo, change: &TableChange, write
             index.state = SchemaState::WriteOnly;
         }
         TableChange::RenameIndex { index, name } => {
-            if table.index(name).is_some_and(|other| other.id != *index) {
+            if table.indexes.iter().any(|other| other.id != *index && eq_ignore_case(&other.name, name) && !drops_index(all, other.id)) {
                 return Err(Error::DuplicateKeyName { name: name.clone() });
             }
             let found = table.indexes.iter_mut().find(|known| known.id == *index).ok_or_else(|| gone(name.clone()))?;
