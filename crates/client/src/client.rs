@@ -1,0 +1,153 @@
+//! The handle everything starts from.
+
+use std::{sync::Arc, time::Duration};
+
+use base::{ClusterId, KeyRange, ReadableSize, TimeStamp};
+use env::Env;
+use proto::kvrpcpb::UnsafeDestroyRangeRequest;
+
+use crate::{
+    active::{ActiveGuard, ActiveSet},
+    error::Result,
+    options::{SnapshotOptions, TxnOptions},
+    snapshot::Snapshot,
+    store::Store,
+    transaction::Transaction,
+};
+
+/// Limits and times of a client.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// Largest entry (key and value) a transaction may write; `txn-entry-size-limit`.
+    pub entry_size_limit: ReadableSize,
+    /// Largest transaction (sum of its entries); `txn-total-size-limit`. Zero for no limit.
+    pub total_size_limit: ReadableSize,
+    /// A transaction up to this size is committed in one phase, by one write; a larger one in two phases, by many.
+    pub one_phase_size: ReadableSize,
+    /// Time to live of locks; renewed at a third of it while the transaction lives.
+    pub lock_ttl: Duration,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self {
+            entry_size_limit: ReadableSize::mib(6),
+            total_size_limit: ReadableSize(0),
+            one_phase_size: ReadableSize::mib(16),
+            lock_ttl: Duration::from_secs(20),
+        }
+    }
+}
+
+/// Handle to a cluster; cheap to clone, one for each process.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Store,
+    pd: pd::EmbeddedPd,
+    env: Env,
+    active: Arc<ActiveSet>,
+    options: ClientOptions,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("cluster", &self.inner.pd.cluster_id()).finish()
+    }
+}
+
+impl Client {
+    /// A client of a store in this process.
+    pub fn embedded(store: impl Into<Store>, pd: pd::EmbeddedPd, env: Env) -> Self {
+        Self::with_options(store, pd, env, ClientOptions::default())
+    }
+
+    /// A client of a store in this process, with limits other than the default ones.
+    pub fn with_options(store: impl Into<Store>, pd: pd::EmbeddedPd, env: Env, options: ClientOptions) -> Self {
+        Self { inner: Arc::new(Inner { store: store.into(), pd, env, active: Arc::default(), options }) }
+    }
+
+    /// A timestamp greater than all handed out before, in this process or any other, before or after a restart.
+    pub async fn timestamp(&self) -> Result<TimeStamp> {
+        Ok(self.inner.pd.timestamp().await?)
+    }
+
+    /// A timestamp, if one can be had without waiting.
+    pub fn try_timestamp(&self) -> Option<TimeStamp> {
+        self.inner.pd.try_timestamp()
+    }
+
+    /// The database at `ts`; [`TimeStamp::MAX`] for "the newest", where only single keys can be read.
+    pub fn snapshot(&self, ts: TimeStamp, options: SnapshotOptions) -> Snapshot {
+        let active = (!ts.is_max()).then(|| Arc::new(self.register(ts)));
+        Snapshot::new(self.clone(), ts, options, active)
+    }
+
+    /// Begins a transaction. Nothing is asked of the cluster until it reads or writes.
+    pub fn begin(&self, options: TxnOptions) -> Transaction {
+        Transaction::new(self.clone(), options)
+    }
+
+    /// The cluster this client belongs to.
+    pub fn cluster_id(&self) -> ClusterId {
+        self.inner.pd.cluster_id()
+    }
+
+    /// An id that was never handed out before; for objects that are not SQL's (SQL counts its own).
+    pub async fn allocate_id(&self) -> Result<u64> {
+        Ok(self.inner.pd.allocate_id().await?)
+    }
+
+    /// The oldest timestamp that can be read.
+    pub fn safe_point(&self) -> TimeStamp {
+        self.inner.store.safe_point()
+    }
+
+    /// The oldest timestamp that a transaction or snapshot of this process uses.
+    pub fn oldest_active(&self) -> Option<TimeStamp> {
+        self.inner.active.oldest()
+    }
+
+    /// Removes all versions of the keys of a range that nobody reads or writes any more (a dropped table or index).
+    pub async fn destroy_range(&self, range: KeyRange) -> Result<()> {
+        let request = UnsafeDestroyRangeRequest { context: None, start_key: range.start, end_key: range.end };
+        self.inner.store.unsafe_destroy_range(request).await?;
+        Ok(())
+    }
+
+    /// About how many bytes the current versions of a range take on disk.
+    pub fn approximate_size(&self, range: &KeyRange) -> Result<u64> {
+        self.inner.store.approximate_size(range)
+    }
+
+    /// Time, randomness and tasks.
+    pub fn env(&self) -> &Env {
+        &self.inner.env
+    }
+
+    /// Limits and times.
+    pub fn options(&self) -> &ClientOptions {
+        &self.inner.options
+    }
+
+    /// The placement driver.
+    pub fn pd(&self) -> &pd::EmbeddedPd {
+        &self.inner.pd
+    }
+
+    /// The way to the store.
+    pub fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    pub(crate) fn register(&self, ts: TimeStamp) -> ActiveGuard {
+        self.inner.active.register(ts)
+    }
+
+    pub(crate) fn active(&self) -> &ActiveSet {
+        &self.inner.active
+    }
+}

@@ -1,0 +1,421 @@
+//! What to do about a lock of another transaction.
+//!
+//! ```text
+//!   lock of T on key ─▶ ask T's primary: check_txn_status
+//!        committed at c ──▶ a reader at ts ≥ c reads through the lock, one below ignores it; a writer turns it first
+//!        rolled back ─────▶ ignored; a writer removes it first
+//!        alive ───────────▶ a reader pushes T's min_commit_ts above its own timestamp and ignores the lock; a writer waits
+//!        async commit, time to live over ─▶ ask all secondaries; all locked: committed at the greatest min_commit_ts
+//! ```
+//!
+//! Invariants:
+//! - A transaction's fate is decided by its primary (and, for async commit, by all of its keys), never by looking at one secondary.
+//! - A lock is removed only after the fate of its transaction is recorded at the primary.
+//! - Readers never wait for a lock to be written away: what they learn travels with their next request.
+
+use base::TimeStamp;
+use bytes::Bytes;
+use env::Instant;
+use proto::kvrpcpb::{
+    Action, CheckSecondaryLocksRequest, CheckTxnStatusRequest, Context, KeyError, LockInfo, Op, PessimisticLockRequest,
+    PessimisticLockResponse, PessimisticRollbackRequest, ResolveLockRequest,
+};
+
+use crate::{
+    backoff::Backoff,
+    client::Client,
+    error::{Error, Result},
+    options::{LockRequest, SnapshotOptions},
+};
+
+/// What a read has learnt about the locks it met.
+#[derive(Debug, Default)]
+pub(crate) struct ReadContext {
+    /// Transactions that are rolled back or will commit above the read.
+    ignored: Vec<u64>,
+    /// Transactions committed below the read whose locks still hold the values.
+    committed: Vec<u64>,
+}
+
+impl ReadContext {
+    pub(crate) fn to_context(&self, options: &SnapshotOptions) -> Option<Box<Context>> {
+        if self.ignored.is_empty() && self.committed.is_empty() && !options.not_fill_cache {
+            return None;
+        }
+        Some(Box::new(Context {
+            resolved_locks: self.ignored.clone(),
+            committed_locks: self.committed.clone(),
+            not_fill_cache: options.not_fill_cache,
+            ..Default::default()
+        }))
+    }
+
+    pub(crate) fn ignored(&self) -> &[u64] {
+        &self.ignored
+    }
+
+    pub(crate) fn committed(&self) -> &[u64] {
+        &self.committed
+    }
+}
+
+/// What became of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Committed(TimeStamp),
+    RolledBack,
+    /// Still running; readers at the asking timestamp may ignore it.
+    Pushed,
+    /// Still running, in the way.
+    Alive,
+}
+
+impl Client {
+    /// Learns enough about `locks` for a read at `ts` to go on, waiting where it must.
+    pub(crate) async fn resolve_for_read(
+        &self,
+        locks: &[LockInfo],
+        ts: TimeStamp,
+        context: &mut ReadContext,
+        backoff: &mut Backoff<'_>,
+    ) -> Result<()> {
+        let mut alive = None;
+        for lock in locks {
+            backoff.check()?;
+            match self.fate_of(lock, ts).await? {
+                Fate::Committed(commit_ts) => {
+                    let list = if commit_ts <= ts { &mut context.committed } else { &mut context.ignored };
+                    list.push(lock.lock_version);
+                    self.turn_in_background(lock, commit_ts);
+                }
+                Fate::RolledBack => {
+                    context.ignored.push(lock.lock_version);
+                    self.turn_in_background(lock, TimeStamp::ZERO);
+                }
+                Fate::Pushed => context.ignored.push(lock.lock_version),
+                Fate::Alive => alive = Some(lock),
+            }
+        }
+        match alive {
+            Some(lock) if !backoff.wait().await? => {
+                Err(Error::ResolveLockTimeout { key: lock.key.clone(), holder: TimeStamp(lock.lock_version) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the locks of dead transactions from the way of a write, and waits for those of live ones.
+    pub(crate) async fn resolve_for_write(&self, locks: &[LockInfo], start_ts: TimeStamp, backoff: &mut Backoff<'_>) -> Result<()> {
+        let mut alive = None;
+        for lock in locks {
+            backoff.check()?;
+            // Zero: a writer has no reason to push anybody's commit timestamp.
+            match self.fate_of(lock, TimeStamp::ZERO).await? {
+                Fate::Committed(commit_ts) => self.turn(lock, commit_ts).await?,
+                Fate::RolledBack => self.turn(lock, TimeStamp::ZERO).await?,
+                Fate::Pushed | Fate::Alive => alive = Some(lock),
+            }
+        }
+        match alive {
+            Some(lock) if !backoff.wait().await? => {
+                tracing::debug!(%start_ts, holder = lock.lock_version, "gave up waiting for a lock");
+                Err(Error::LockWaitTimeout { key: lock.key.clone(), holder: TimeStamp(lock.lock_version) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What became of the lock's transaction; rolls it back if its time to live is over.
+    async fn fate_of(&self, lock: &LockInfo, caller_ts: TimeStamp) -> Result<Fate> {
+        let current_ts = self.timestamp().await?;
+        let is_pessimistic = lock.lock_type == Op::PessimisticLock as i32;
+        let expired = TimeStamp(lock.lock_version).physical_ms() + lock.lock_ttl <= current_ts.physical_ms();
+        let mut request = CheckTxnStatusRequest {
+            context: None,
+            primary_key: lock.primary_lock.clone(),
+            lock_ts: lock.lock_version,
+            caller_start_ts: caller_ts.0,
+            current_ts: current_ts.0,
+            // The primary may still be on its way; only after the time to live is its absence proof.
+            rollback_if_not_exist: expired,
+            force_sync_commit: false,
+            resolving_pessimistic_lock: is_pessimistic,
+            verify_is_primary: true,
+        };
+        loop {
+            let response = self.store().check_txn_status(request.clone()).await?;
+            if let Some(error) = response.error {
+                return match *error {
+                    // The primary's lock has not arrived, or a pessimistic transaction has changed its primary.
+                    KeyError { txn_not_found: Some(_), .. } | KeyError { primary_mismatch: Some(_), .. } if !expired => Ok(Fate::Alive),
+                    KeyError { txn_not_found: Some(_), .. } | KeyError { primary_mismatch: Some(_), .. } => Ok(Fate::RolledBack),
+                    error => Err(Error::from(error)),
+                };
+            }
+            if response.commit_version > 0 {
+                return Ok(Fate::Committed(TimeStamp(response.commit_version)));
+            }
+            if response.lock_ttl == 0 {
+                return Ok(Fate::RolledBack);
+            }
+            let pushed = response.action == Action::MinCommitTsPushed as i32;
+            let Some(primary) = response.lock_info else { return Ok(if pushed { Fate::Pushed } else { Fate::Alive }) };
+            let primary_expired = TimeStamp(lock.lock_version).physical_ms() + response.lock_ttl <= current_ts.physical_ms();
+            if primary.use_async_commit && primary_expired && !request.force_sync_commit {
+                match self.fate_of_async_commit(&primary).await? {
+                    Some(fate) => return Ok(fate),
+                    // A secondary without async commit: the transaction has fallen back to two phases.
+                    None => {
+                        request.force_sync_commit = true;
+                        continue;
+                    }
+                }
+            }
+            return Ok(if pushed { Fate::Pushed } else { Fate::Alive });
+        }
+    }
+
+    /// Asks every secondary of an async commit transaction whose owner seems dead, and records the answer at the primary.
+    async fn fate_of_async_commit(&self, primary: &LockInfo) -> Result<Option<Fate>> {
+        let mut commit_ts = TimeStamp(primary.min_commit_ts);
+        if !primary.secondaries.is_empty() {
+            let request =
+                CheckSecondaryLocksRequest { context: None, keys: primary.secondaries.clone(), start_version: primary.lock_version };
+            let response = self.store().check_secondary_locks(request).await?;
+            if let Some(error) = response.error {
+                return Err(Error::from(*error));
+            }
+            if response.locks.iter().any(|lock| !lock.use_async_commit) {
+                return Ok(None);
+            }
+            if response.locks.len() < primary.secondaries.len() {
+                // At least one is committed or missing (and then rolled back for good), which decides for all.
+                commit_ts = TimeStamp(response.commit_ts);
+            } else {
+                commit_ts = response.locks.iter().map(|lock| TimeStamp(lock.min_commit_ts)).fold(commit_ts, TimeStamp::max);
+            }
+        }
+        let mut keys = primary.secondaries.clone();
+        keys.push(primary.key.clone());
+        let request = ResolveLockRequest { start_version: primary.lock_version, commit_version: commit_ts.0, keys, ..Default::default() };
+        let response = self.store().resolve_lock(request).await?;
+        if let Some(error) = response.error {
+            return Err(Error::from(*error));
+        }
+        Ok(Some(if commit_ts.is_zero() { Fate::RolledBack } else { Fate::Committed(commit_ts) }))
+    }
+
+    /// Writes a decided transaction's lock away: commits it (`commit_ts` above zero) or rolls it back.
+    async fn turn(&self, lock: &LockInfo, commit_ts: TimeStamp) -> Result<()> {
+        if lock.lock_type == Op::PessimisticLock as i32 {
+            let request = PessimisticRollbackRequest {
+                context: None,
+                start_version: lock.lock_version,
+                for_update_ts: u64::MAX,
+                keys: vec![lock.key.clone()],
+            };
+            self.store().pessimistic_rollback(request).await?;
+            return Ok(());
+        }
+        let request = ResolveLockRequest {
+            start_version: lock.lock_version,
+            commit_version: commit_ts.0,
+            keys: vec![lock.key.clone()],
+            ..Default::default()
+        };
+        match self.store().resolve_lock(request).await?.error {
+            None => Ok(()),
+            Some(error) => Err(Error::from(*error)),
+        }
+    }
+
+    fn turn_in_background(&self, lock: &LockInfo, commit_ts: TimeStamp) {
+        let (client, lock) = (self.clone(), lock.clone());
+        self.env().spawn(async move {
+            if let Err(error) = client.turn(&lock, commit_ts).await {
+                tracing::warn!(start_ts = lock.lock_version, %error, "could not resolve a lock; the next reader will try again");
+            }
+        });
+    }
+
+    /// Takes pessimistic locks, waiting for other transactions as the caller allows.
+    pub(crate) async fn lock(
+        &self,
+        mut wire: PessimisticLockRequest,
+        request: &LockRequest,
+        wait_until: Option<Instant>,
+    ) -> Result<PessimisticLockResponse> {
+        let start_ts = TimeStamp(wire.start_version);
+        loop {
+            request.cancel.check()?;
+            wire.wait_timeout = match wait_until {
+                None => -1,
+                Some(until) => {
+                    let until = request.deadline.map_or(until, |deadline| deadline.min(until));
+                    // Zero would mean the store's default.
+                    (until.since(self.env().now()).as_millis() as i64).max(1)
+                }
+            };
+            let response = tokio::select! {
+                // Polled first: a lock that is free costs no look at the token.
+                biased;
+                response = self.store().pessimistic_lock(wire.clone()) => response?,
+                reason = request.cancel.cancelled() => return Err(Error::Cancelled(reason)),
+            };
+            let Some(error) = response.errors.first() else { return Ok(response) };
+            let KeyError { locked: Some(lock), .. } = error else { return Err(Error::from(error.clone())) };
+            let (key, holder) = (lock.key.clone(), TimeStamp(lock.lock_version));
+            // The owner may be dead: then its lock is removed, and the next attempt succeeds.
+            let was_dead = match self.fate_of(lock, TimeStamp::ZERO).await? {
+                Fate::Committed(commit_ts) => {
+                    self.turn(lock, commit_ts).await?;
+                    true
+                }
+                Fate::RolledBack => {
+                    self.turn(lock, TimeStamp::ZERO).await?;
+                    true
+                }
+                Fate::Pushed | Fate::Alive => false,
+            };
+            let now = self.env().now();
+            match wait_until {
+                _ if was_dead => {}
+                None => return Err(Error::LockNotAvailable { key, holder }),
+                _ if request.deadline.is_some_and(|deadline| now >= deadline) => {
+                    return Err(Error::Cancelled(env::CancelReason::Timeout));
+                }
+                Some(until) if now >= until => return Err(Error::LockWaitTimeout { key, holder }),
+                // Woken because the lock's owner had to be looked at; the rest of the time is waited out.
+                Some(_) => tracing::trace!(%start_ts, %holder, "still waiting for a lock"),
+            }
+        }
+    }
+}
+
+impl Error {
+    /// The lock a read met; any other key error is an error of the read.
+    pub(crate) fn from_key_error(error: KeyError) -> Result<LockInfo> {
+        match error {
+            KeyError { locked: Some(lock), .. } => Ok(*lock),
+            error => Err(Error::from(error)),
+        }
+    }
+}
+
+impl From<KeyError> for Error {
+    fn from(error: KeyError) -> Self {
+        let ts = TimeStamp;
+        if let Some(lock) = error.locked {
+            return Self::ResolveLockTimeout { key: lock.key, holder: ts(lock.lock_version) };
+        }
+        if let Some(conflict) = error.conflict {
+            return Self::WriteConflict {
+                start_ts: ts(conflict.start_ts),
+                conflict_start_ts: ts(conflict.conflict_ts),
+                conflict_commit_ts: ts(conflict.conflict_commit_ts),
+                key: conflict.key,
+            };
+        }
+        if let Some(exists) = error.already_exist {
+            return Self::KeyExists { key: exists.key, value: None };
+        }
+        if let Some(deadlock) = error.deadlock {
+            let edge = |entry: proto::deadlock::WaitForEntry| crate::error::WaitEdge {
+                waiter: ts(entry.txn),
+                holder: ts(entry.wait_for_txn),
+                key: entry.key,
+            };
+            return Self::Deadlock {
+                key: deadlock.lock_key,
+                holder: ts(deadlock.lock_ts),
+                wait_chain: deadlock.wait_chain.into_iter().map(edge).collect(),
+            };
+        }
+        if let Some(expired) = error.commit_ts_expired {
+            let reason = format!("commit timestamp {} is below {}", expired.attempted_commit_ts, expired.min_commit_ts);
+            return Self::Aborted { start_ts: ts(expired.start_ts), reason };
+        }
+        if let Some(not_found) = error.txn_not_found {
+            return Self::Aborted { start_ts: ts(not_found.start_ts), reason: "its locks have gone".to_owned() };
+        }
+        if let Some(not_found) = error.txn_lock_not_found {
+            return Self::PessimisticLockNotFound { start_ts: TimeStamp::ZERO, key: not_found.key };
+        }
+        let reason = [error.abort, error.retryable].concat();
+        Self::Aborted { start_ts: TimeStamp::ZERO, reason }
+    }
+}
+
+/// Keys of `locks` by the transaction that holds them, for resolving many at once.
+pub(crate) fn group_by_txn(locks: Vec<LockInfo>) -> Vec<(u64, Vec<LockInfo>)> {
+    let mut groups: Vec<(u64, Vec<LockInfo>)> = Vec::new();
+    for lock in locks {
+        match groups.iter_mut().find(|(start_ts, _)| *start_ts == lock.lock_version) {
+            Some((_, group)) => group.push(lock),
+            None => groups.push((lock.lock_version, vec![lock])),
+        }
+    }
+    groups
+}
+
+impl Client {
+    /// Removes a lock left by a transaction that began at or before a safe point, whatever it takes: the owner is rolled back
+    /// if it has not committed.
+    pub(crate) async fn resolve_for_gc(&self, start_ts: u64, locks: Vec<LockInfo>) -> Result<()> {
+        let Some(first) = locks.first() else { return Ok(()) };
+        let fate = self.fate_for_gc(first).await?;
+        let commit_ts = match fate {
+            Fate::Committed(ts) => ts,
+            _ => TimeStamp::ZERO,
+        };
+        let (pessimistic, prewritten): (Vec<_>, Vec<_>) = locks.into_iter().partition(|lock| lock.lock_type == Op::PessimisticLock as i32);
+        let keys = |locks: Vec<LockInfo>| locks.into_iter().map(|lock| lock.key).collect::<Vec<Bytes>>();
+        if !pessimistic.is_empty() {
+            let keys = keys(pessimistic);
+            let request = PessimisticRollbackRequest { context: None, start_version: start_ts, for_update_ts: u64::MAX, keys };
+            self.store().pessimistic_rollback(request).await?;
+        }
+        if !prewritten.is_empty() {
+            let keys = keys(prewritten);
+            let request = ResolveLockRequest { start_version: start_ts, commit_version: commit_ts.0, keys, ..Default::default() };
+            if let Some(error) = self.store().resolve_lock(request).await?.error {
+                return Err(Error::from(*error));
+            }
+        }
+        Ok(())
+    }
+
+    async fn fate_for_gc(&self, lock: &LockInfo) -> Result<Fate> {
+        let mut force_sync_commit = false;
+        loop {
+            let request = CheckTxnStatusRequest {
+                context: None,
+                primary_key: lock.primary_lock.clone(),
+                lock_ts: lock.lock_version,
+                caller_start_ts: 0,
+                // As if the time to live were over: nobody may hold a lock below the safe point.
+                current_ts: u64::MAX,
+                rollback_if_not_exist: true,
+                force_sync_commit,
+                resolving_pessimistic_lock: lock.lock_type == Op::PessimisticLock as i32,
+                verify_is_primary: false,
+            };
+            let response = self.store().check_txn_status(request).await?;
+            if let Some(error) = response.error {
+                return Err(Error::from(*error));
+            }
+            if response.commit_version > 0 {
+                return Ok(Fate::Committed(TimeStamp(response.commit_version)));
+            }
+            match response.lock_info {
+                Some(primary) if response.lock_ttl > 0 && primary.use_async_commit && !force_sync_commit => {
+                    match self.fate_of_async_commit(&primary).await? {
+                        Some(fate) => return Ok(fate),
+                        None => force_sync_commit = true,
+                    }
+                }
+                _ => return Ok(Fate::RolledBack),
+            }
+        }
+    }
+}
