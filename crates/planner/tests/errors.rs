@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use expr::{EvalCtx, SqlMode};
+use expr::SqlMode;
 use fixture::{Options, plan};
 
 fn error(sql: &str) -> (u16, String) {
@@ -93,8 +93,7 @@ fn columns_that_follow_from_the_keys_need_not_be_grouped() {
 
 #[test]
 fn without_only_full_group_by_a_column_is_that_of_some_row() {
-    let mut eval = EvalCtx::default();
-    eval.sql_mode = SqlMode::default().without(SqlMode::ONLY_FULL_GROUP_BY);
+    let eval = fixture::session(|eval| eval.sql_mode = SqlMode::default().without(SqlMode::ONLY_FULL_GROUP_BY));
     let planned = fixture::plan_with("SELECT a, b FROM h GROUP BY b", &Options::default(), &eval).expect("planned");
     assert!(fixture::explain(&planned).contains("first_row(test.h.a)"));
 }
@@ -141,18 +140,17 @@ fn what_is_parsed_and_not_supported_names_the_feature() {
 
 #[test]
 fn result_columns_are_named_as_mysql_names_them() {
-    let names = |sql: &str| -> Vec<String> {
-        plan(sql, &Options::default()).expect(sql).output.into_iter().map(|column| column.name).collect()
-    };
-    assert_eq!(names("SELECT a, t.b AS x, a+1, COUNT( * ), 'text', NULL FROM t GROUP BY a"), ["a", "x", "a+1", "COUNT( * )", "text", "NULL"]);
+    let names =
+        |sql: &str| -> Vec<String> { plan(sql, &Options::default()).expect(sql).output.into_iter().map(|column| column.name).collect() };
+    assert_eq!(
+        names("SELECT a, t.b AS x, a+1, COUNT( * ), 'text', NULL FROM t GROUP BY a"),
+        ["a", "x", "a+1", "COUNT( * )", "text", "NULL"]
+    );
     assert_eq!(names("SELECT * FROM h NATURAL JOIN t"), ["a", "b", "c", "d", "e"]);
     assert_eq!(names("SELECT * FROM h JOIN t USING (b)"), ["b", "a", "a", "c", "d", "e"]);
     assert_eq!(names("SELECT t.* FROM h JOIN t USING (b)"), ["a", "b", "c", "d", "e"]);
     assert_eq!(names("SELECT 1 AS one UNION SELECT 2"), ["one"]);
     let output = plan("SELECT x.b AS y FROM t AS x", &Options::default()).expect("planned").output;
     let column = &output[0];
-    assert_eq!(
-        (&*column.name, &*column.org_name, &*column.table, &*column.org_table, &*column.database),
-        ("y", "b", "x", "t", "test")
-    );
+    assert_eq!((&*column.name, &*column.org_name, &*column.table, &*column.org_table, &*column.database), ("y", "b", "x", "t", "test"));
 }

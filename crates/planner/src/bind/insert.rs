@@ -83,9 +83,7 @@ impl<'a> Binder<'a> {
     }
 
     fn bind_rows(&mut self, table: &TableInfo, columns: &[usize], rows: &'a [Vec<ast::Expr>], first: Col) -> Result<Vec<Vec<InsertValue>>> {
-        let mut frame = Frame::default();
-        frame.columns = row_scope(table, &table.name, first);
-        self.frames.push(frame);
+        self.frames.push(Frame { columns: row_scope(table, &table.name, first), ..Frame::default() });
         let mut bound = Vec::with_capacity(rows.len());
         for (i, row) in rows.iter().enumerate() {
             if row.len() != columns.len() && !row.is_empty() {
@@ -137,8 +135,8 @@ impl<'a> Binder<'a> {
             return Ok(vec![]);
         }
         let width = table.columns.len();
-        let mut frame = Frame::default();
-        frame.columns = row_scope(table, &table.name, first);
+        let columns_of_table = row_scope(table, &table.name, first);
+        let mut frame = Frame { columns: columns_of_table, new_row: Some((first, width)), ..Frame::default() };
         if let Some(alias) = &insert.row_alias {
             if same_name(&alias.name, &table.name) {
                 return Err(Error::DuplicateAlias { alias: alias.name.as_str().to_owned() });
@@ -157,7 +155,6 @@ impl<'a> Binder<'a> {
             }
             frame.columns.extend(new_row);
         }
-        frame.new_row = Some((first, width));
         self.frames.push(frame);
         let mut assignments = vec![];
         for assignment in &insert.on_duplicate {

@@ -62,10 +62,10 @@ impl<'a> Binder<'a> {
 
     /// Demotes literals next to an operand of another class, where a constant is compared or converted in a way of its own.
     pub(super) fn settle_operands(&mut self, operands: Vec<Expr>) -> Vec<Expr> {
-        if self.cx.literal_count.is_none() {
-            return operands;
-        }
         let class = operands.iter().find(|operand| !is_bare_param(operand)).map(Expr::eval_type);
+        if self.cx.literal_count.is_none() {
+            return self.settle_texts(operands, class);
+        }
         let keeps = |operand: &Expr| match (class, operand.eval_type()) {
             (Some(EvalType::Int), own) => own == EvalType::Int,
             (Some(EvalType::Decimal), own) => matches!(own, EvalType::Int | EvalType::Decimal),
@@ -76,6 +76,28 @@ impl<'a> Binder<'a> {
         operands
             .into_iter()
             .map(|operand| if !is_bare_param(&operand) || keeps(&operand) { operand } else { self.demote(operand) })
+            .collect()
+    }
+
+    /// A client that sends numbers as texts would keep indexes from being used, because a text and a number are compared as DOUBLE. Next to
+    /// an exact number such a value is taken as the constant it is, which the comparison reads as a number.
+    fn settle_texts(&mut self, operands: Vec<Expr>, class: Option<EvalType>) -> Vec<Expr> {
+        if !matches!(class, Some(EvalType::Int | EvalType::Decimal)) {
+            return operands;
+        }
+        operands
+            .into_iter()
+            .map(|operand| match &operand {
+                Expr::Param { index, ty } if ty.eval_type() == EvalType::String => match self.values.get(*index).cloned().flatten() {
+                    Some(value @ Datum::Bytes(_)) => {
+                        self.cacheable = false;
+                        let ty = value_type(&value, self.cx.eval.collation_connection);
+                        Expr::constant(value, ty)
+                    }
+                    _ => operand,
+                },
+                _ => operand,
+            })
             .collect()
     }
 
@@ -151,12 +173,12 @@ pub(crate) fn value_type(value: &Datum, collation: Collation) -> FieldType {
     ty.with_not_null()
 }
 
-/// The type of a parameter for literals of this type: what depends on the value is left open.
+/// The type of a parameter for literals of this kind: what depends on the value is left open. (Decimals of other digits have another
+/// normal form of the statement, so theirs is kept.)
 fn parameter_type(literal: &FieldType) -> FieldType {
     let mut ty = match literal.tp {
         TypeKind::BigInt if literal.unsigned => FieldType::unsigned_bigint(),
         TypeKind::BigInt => FieldType::bigint(),
-        TypeKind::Decimal => FieldType::decimal(65, 30),
         TypeKind::VarChar => FieldType::varchar(16_383).with_collation(literal.collation),
         _ => literal.clone(),
     };

@@ -174,6 +174,15 @@ impl<'a> Chooser<'a> {
         let child = self.choose(&project.child, &inner);
         let exprs: Vec<Expr> = project.exprs.iter().map(|(_, expr)| child.resolve(expr)).collect();
         let columns: Vec<Col> = project.exprs.iter().map(|(col, _)| *col).collect();
+        if let Op::Values(values) = &child.node.op
+            && child.columns.is_empty()
+            && values.rows.len() == 1
+        {
+            // `SELECT 1`: the constants are the row.
+            let output = exprs.iter().map(|expr| expr.field_type().clone()).collect();
+            let node = self.node(Op::Values(physical::Values { rows: vec![exprs] }), output, 1.0, 1.0);
+            return Physical { node, constant: columns.clone(), columns, order: vec![] };
+        }
         let computed = exprs.iter().filter(|expr| expr.as_column().is_none()).count() as f64;
         let cost = child.cost() + child.rows() * cost::COMPUTE * computed;
         let (rows, mut order, constant) = (child.rows(), child.order, child.constant);

@@ -169,15 +169,7 @@ impl Chooser<'_> {
     }
 
     /// A range reader of any kind.
-    fn reader(
-        &self,
-        scan: &Scan,
-        stats: &TableStats,
-        candidate: &Candidate,
-        desc: bool,
-        keep_order: bool,
-        limit: Option<f64>,
-    ) -> Physical {
+    fn reader(&self, scan: &Scan, stats: &TableStats, candidate: &Candidate, desc: bool, keep_order: bool, limit: Option<f64>) -> Physical {
         let rest = &candidate.detached.rest;
         let selectivity = self.estimator.scan_selectivity(scan, stats, rest);
         let found = (candidate.rows * selectivity).max(if candidate.rows == 0.0 { 0.0 } else { 1.0 });

@@ -84,7 +84,7 @@ fn fit_decimal(value: &Datum, column: &FieldType) -> Fit {
     let value = match value {
         Datum::Int(value) => Decimal::from(*value),
         Datum::UInt(value) => Decimal::from(*value),
-        Datum::Decimal(value) => value.clone(),
+        Datum::Decimal(value) => *value,
         _ => return Fit::Unknown,
     };
     let (Ok(precision), Some(scale)) = (u8::try_from(column.flen), column.scale()) else { return Fit::Unknown };

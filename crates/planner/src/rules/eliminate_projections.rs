@@ -3,11 +3,10 @@
 
 use expr::Expr;
 
-use super::RuleCx;
 use crate::logical::{Col, Plan, Project, columns_of, substitute};
 
-pub(super) fn apply(plan: Plan, cx: &mut RuleCx<'_>) -> Plan {
-    let plan = plan.map_children(&mut |child| apply(child, cx));
+pub(super) fn apply(plan: Plan) -> Plan {
+    let plan = plan.map_children(&mut apply);
     match plan {
         Plan::Project(project) if is_identity(&project) => *project.child,
         Plan::Project(mut outer) => match *outer.child {

@@ -162,7 +162,7 @@ pub(crate) fn rewrite(mut plan: Plan, output: &[Col], cx: &mut RuleCx<'_>) -> Pl
             Rule::EliminateMaxMin => eliminate_max_min::apply(plan, cx),
             Rule::ReorderJoins => reorder_joins::apply(plan, cx),
             Rule::PruneColumns => prune_columns::apply(plan, output),
-            Rule::EliminateProjections => eliminate_projections::apply(plan, cx),
+            Rule::EliminateProjections => eliminate_projections::apply(plan),
             Rule::PushDownLimits => push_down_limits::apply(plan),
             _ => plan,
         };

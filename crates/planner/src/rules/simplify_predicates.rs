@@ -5,7 +5,7 @@
 //! - a filter or inner join that can never be true yields no rows.
 
 use expr::{Expr, Func, Op, build_op, fold_constants};
-use types::Datum;
+use types::{Datum, convert::to_bool};
 
 use super::RuleCx;
 use crate::{
@@ -49,7 +49,7 @@ fn simplify(conditions: &mut Vec<Expr>, cx: &RuleCx<'_>) -> bool {
         let mut parts = vec![];
         folded.split_conjunction(&mut parts);
         for part in parts {
-            match part.as_constant().map(|value| is_true(value)) {
+            match part.as_constant().map(|value| to_bool(value.as_ref()) == Some(true)) {
                 Some(true) => {}
                 Some(false) => return true,
                 None if simple.contains(&part) && part.is_deterministic() => {}
@@ -59,24 +59,6 @@ fn simplify(conditions: &mut Vec<Expr>, cx: &RuleCx<'_>) -> bool {
     }
     *conditions = simple;
     false
-}
-
-fn is_true(value: &Datum) -> bool {
-    match value {
-        Datum::Null => false,
-        Datum::Int(value) => *value != 0,
-        Datum::UInt(value) => *value != 0,
-        Datum::Double(value) => *value != 0.0,
-        Datum::Float(value) => *value != 0.0,
-        Datum::Decimal(value) => !value.is_zero(),
-        Datum::Bytes(text) => {
-            let text = String::from_utf8_lossy(text);
-            let digits = text.trim_start();
-            let end = digits.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+')).unwrap_or(digits.len());
-            digits[..end].parse::<f64>().is_ok_and(|number| number != 0.0)
-        }
-        Datum::Time(_) | Datum::Duration(_) => true,
-    }
 }
 
 /// Moves a negation inwards as far as it goes.
