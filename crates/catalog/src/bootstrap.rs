@@ -9,19 +9,16 @@
 
 use base::{DatabaseId, KeyRange, TableId};
 use client::{Client, ScanOptions, Transaction, TxnOptions, WriteFlags};
-use codec::{
-    Handle,
-    meta::META_PREFIX,
-    row::RowBuilder,
-    table::{TABLE_PREFIX, record_key},
+use codec::{meta::META_PREFIX, row::RowBuilder, table::TABLE_PREFIX};
+use copr::{
+    HandleKind,
+    record::{common_handle, is_in_row_value, push_column, record_key},
 };
-use types::{
-    Charset, Collation, Datum,
-    value::{encode_key_datum, encode_row_value},
-};
+use types::{Charset, Collation, Datum, DatumRef};
 
 use crate::{
     DatabaseInfo, Error, Result, SchemaState, TableInfo,
+    layout::handle_kind,
     meta::{BootstrapInfo, Meta, SchemaDiff},
     system_tables::{TABLES, root_account},
 };
@@ -98,17 +95,14 @@ async fn create_all(txn: &mut Transaction, now_ms: u64) -> Result<()> {
 
 /// The record of a row of a system table: clustered by its leading columns, without secondary indexes.
 fn encode_row(table: &TableInfo, row: &[Datum]) -> Result<(Vec<u8>, Vec<u8>)> {
-    let mut handle = Vec::new();
-    for offset in table.primary_key_columns() {
-        encode_key_datum(&mut handle, row[offset].as_ref(), &table.columns[offset].ty, false);
-    }
+    let kind = handle_kind(table);
+    let HandleKind::Common { parts } = &kind else { unreachable!("system tables are clustered by names") };
+    let key_values: Vec<DatumRef<'_>> = table.primary_key_columns().into_iter().map(|offset| row[offset].as_ref()).collect();
+    let handle = common_handle(parts, &key_values)?;
     let mut builder = RowBuilder::new();
     builder.start();
-    for (column, value) in table.columns.iter().zip(row) {
-        match value {
-            Datum::Null => builder.push_null(column.id),
-            value => builder.push_with(column.id, |cell| encode_row_value(cell, value.as_ref(), &column.ty)),
-        }
+    for (column, value) in table.columns.iter().zip(row).filter(|(column, _)| is_in_row_value(column.id, &kind)) {
+        push_column(&mut builder, column.id, &column.ty, value.as_ref())?;
     }
-    Ok((record_key(table.id, &Handle::Common(handle.into())), builder.finish()))
+    Ok((record_key(table.id, &handle), builder.finish()))
 }

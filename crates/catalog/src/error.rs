@@ -68,6 +68,9 @@ pub enum Error {
     /// A value cannot be encoded.
     #[error(transparent)]
     Types(#[from] types::Error),
+    /// A row or index entry cannot be encoded.
+    #[error(transparent)]
+    Record(#[from] copr::Error),
     /// The transaction client failed.
     #[error(transparent)]
     Client(#[from] client::Error),
@@ -93,6 +96,7 @@ impl Error {
                 mysql_error::ER_UNKNOWN_ERROR
             }
             Self::Types(error) => return error.to_mysql(),
+            Self::Record(error) => return error.to_mysql(),
             Self::Client(error) => return error.to_mysql(),
         };
         MysqlError::new(code, self.to_string())

@@ -62,7 +62,7 @@ pub(crate) async fn run(owner: &Owner, job: &mut Job) -> Result<()> {
 
 /// Whether an error is about the rows or the job itself, not about the store.
 fn turns_the_job(error: &Error) -> bool {
-    !matches!(error, Error::Client(_) | Error::Catalog(catalog::Error::Client(_)))
+    !matches!(error, Error::Stopping | Error::Client(_) | Error::Catalog(catalog::Error::Client(_)))
 }
 
 async fn fill(owner: &Owner, job: &mut Job) -> Result<()> {
@@ -78,7 +78,10 @@ async fn fill(owner: &Owner, job: &mut Job) -> Result<()> {
     let mut under_way: VecDeque<(Vec<u8>, u64, Worker)> = VecDeque::with_capacity(WORKERS);
     let mut batches = 0u64;
     loop {
-        if owner.is_cancelled(job.id) || owner.is_stopped() {
+        if owner.is_stopped() {
+            return Err(Error::Stopping);
+        }
+        if owner.is_cancelled(job.id) {
             return Err(Error::Cancelled);
         }
         let page = scanner.next_page().await?;
@@ -122,7 +125,8 @@ impl Worker {
         match (&mut self.0).await {
             Ok(result) => result,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            Err(_) => Err(Error::Cancelled),
+            // Tasks are only aborted by the runtime as it goes down.
+            Err(_) => Err(Error::Stopping),
         }
     }
 }

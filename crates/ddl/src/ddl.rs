@@ -107,7 +107,7 @@ impl Ddl {
                 return Err(Error::Cancelled);
             }
         };
-        let job = job.map_err(|_| Error::Cancelled)??;
+        let job = job.map_err(|_| Error::Stopping)??;
         if let Some(JobError { code, message }) = job.error {
             return Err(Error::Mysql(MysqlError { code, sqlstate: sqlstate_of(code), message }));
         }

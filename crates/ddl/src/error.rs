@@ -190,6 +190,8 @@ errors! {
         feature: String } => codes::ER_NOT_SUPPORTED_YET, "This version of MySQL doesn't yet support '{feature}'";
     /// The job was cancelled, by KILL or ADMIN CANCEL DDL JOBS.
     Cancelled => ER_QUERY_INTERRUPTED, "Query execution was interrupted";
+    /// The owner is stopping; the job goes on with the next one.
+    Stopping => codes::ER_SERVER_SHUTDOWN, "Server shutdown in progress";
     /// A job's record contradicts the schema.
     BrokenJob { /// The job.
         job: i64, /// What contradicts it.
@@ -212,6 +214,7 @@ impl Error {
     /// Whether the server is stopping or its store has failed, so that the job must be left as it is for the next owner.
     pub fn stops_the_owner(&self) -> bool {
         let error = match self {
+            Self::Stopping => return true,
             Self::Client(error) | Self::Catalog(catalog::Error::Client(error)) => error,
             _ => return false,
         };

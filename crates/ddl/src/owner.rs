@@ -191,7 +191,7 @@ impl Owner {
         let mut pause = FIRST_PAUSE;
         while !job.is_finished() {
             if self.is_stopped() {
-                return Err(Error::Cancelled);
+                return Err(Error::Stopping);
             }
             let progress = match self.take_step(job).await {
                 Ok(Progress::Backfill) => backfill::run(self, job).await.map(|()| None),
@@ -204,7 +204,7 @@ impl Owner {
                     pause = FIRST_PAUSE;
                 }
                 Ok(_) => pause = FIRST_PAUSE,
-                Err(error) if error.stops_the_owner() || self.is_stopped() => return Err(error),
+                Err(error) if error.stops_the_owner() => return Err(error),
                 Err(error) => {
                     warn!(job = job.id, %error, "a step of a DDL job failed; trying again");
                     self.catalog.client().env().sleep(pause).await;
