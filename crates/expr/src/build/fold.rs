@@ -12,7 +12,7 @@ use crate::op::Op;
 
 impl EvalCtx {
     /// A context with the same settings and a warnings sink of its own.
-    fn scratch(&self) -> EvalCtx {
+    pub(crate) fn scratch(&self) -> EvalCtx {
         EvalCtx { warnings: Arc::default(), host: None, ..self.clone() }
     }
 }

@@ -9,19 +9,33 @@ use crate::functions::string::chars;
 
 /// Whether `text` matches `pattern`.
 pub(crate) fn matches(text: &[u8], pattern: &[u8], escape: Option<char>, collation: Collation) -> bool {
-    if chars::is_byte_exact(collation) {
-        let binary = collation == Collation::Binary;
-        return wild(text, pattern, escape, binary, &|a, b| a == b);
-    }
-    if text.is_ascii() && pattern.is_ascii() {
-        return wild(text, pattern, escape, true, &|a, b| a.eq_ignore_ascii_case(b));
-    }
-    wild(text, pattern, escape, false, &|a, b| a == b || collation.compare(a, b).is_eq())
+    Pattern::new(pattern, escape, collation).is_match(text)
 }
 
-/// A pattern that was looked at once and is applied to many texts.
+/// A pattern that was taken apart once and can be applied to many texts.
 #[derive(Debug)]
-pub(crate) enum Pattern<'p> {
+pub(crate) struct Pattern {
+    shape: Shape,
+    steps: Vec<Step>,
+    equality: Equality,
+}
+
+/// How two characters are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Equality {
+    /// Byte by byte: binary strings.
+    Bytes,
+    /// Character by character, equal if their bytes are.
+    Chars,
+    /// By a collation; the pattern is ASCII, so that ASCII texts can be compared without case.
+    Ascii(Collation),
+    /// By a collation.
+    Collated(Collation),
+}
+
+/// Shapes that a plain search decides, where equality is that of bytes.
+#[derive(Debug)]
+enum Shape {
     /// No wildcard.
     Exact(Vec<u8>),
     /// `text%`
@@ -30,105 +44,134 @@ pub(crate) enum Pattern<'p> {
     Suffix(Vec<u8>),
     /// `%text%`
     Contains(Box<memchr::memmem::Finder<'static>>),
-    /// Anything else, or a collation that does not compare bytes.
-    General { pattern: &'p [u8], escape: Option<char>, collation: Collation },
+    /// Anything else.
+    General,
 }
 
-impl<'p> Pattern<'p> {
-    /// Looks for the simple shapes, which byte-comparing collations can match by plain search.
-    pub(crate) fn new(pattern: &'p [u8], escape: Option<char>, collation: Collation) -> Self {
-        let general = Pattern::General { pattern, escape, collation };
-        if !chars::is_byte_exact(collation) {
-            return general;
-        }
-        let escape_bytes = escape.map(|e| e.to_string().into_bytes()).unwrap_or_default();
-        let has_escape = !escape_bytes.is_empty() && memchr::memmem::find(pattern, &escape_bytes).is_some();
-        if has_escape || pattern.contains(&b'_') {
-            return general;
-        }
-        let leading = pattern.first() == Some(&b'%');
-        let trailing = pattern.len() > 1 && pattern.last() == Some(&b'%');
-        let inner = &pattern[usize::from(leading)..pattern.len() - usize::from(trailing)];
-        if inner.contains(&b'%') {
-            return general;
-        }
-        match (leading, trailing) {
-            (false, false) => Pattern::Exact(inner.to_vec()),
-            (false, true) => Pattern::Prefix(inner.to_vec()),
-            (true, false) => Pattern::Suffix(inner.to_vec()),
-            (true, true) => Pattern::Contains(Box::new(memchr::memmem::Finder::new(inner).into_owned())),
-        }
+/// One step of a pattern.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// `%`
+    Any,
+    /// `_`
+    One,
+    /// A character, as up to four bytes.
+    Char([u8; 4], u8),
+}
+
+impl Pattern {
+    /// Takes a pattern apart.
+    pub(crate) fn new(pattern: &[u8], escape: Option<char>, collation: Collation) -> Self {
+        let equality = match collation {
+            Collation::Binary => Equality::Bytes,
+            c if chars::is_byte_exact(c) => Equality::Chars,
+            c if pattern.is_ascii() => Equality::Ascii(c),
+            c => Equality::Collated(c),
+        };
+        let steps = steps(pattern, escape, equality == Equality::Bytes);
+        let shape = match equality {
+            Equality::Bytes | Equality::Chars => shape(&steps),
+            _ => Shape::General,
+        };
+        Pattern { shape, steps, equality }
     }
 
     /// Whether the text matches.
     pub(crate) fn is_match(&self, text: &[u8]) -> bool {
-        match self {
-            Pattern::Exact(p) => text == p.as_slice(),
-            Pattern::Prefix(p) => text.starts_with(p),
-            Pattern::Suffix(p) => text.ends_with(p),
-            Pattern::Contains(finder) => finder.find(text).is_some(),
-            Pattern::General { pattern, escape, collation } => matches(text, pattern, *escape, *collation),
+        match &self.shape {
+            Shape::Exact(p) => text == p.as_slice(),
+            Shape::Prefix(p) => text.starts_with(p),
+            Shape::Suffix(p) => text.ends_with(p),
+            Shape::Contains(finder) => finder.find(text).is_some(),
+            Shape::General => self.is_match_by_steps(text),
+        }
+    }
+
+    fn is_match_by_steps(&self, text: &[u8]) -> bool {
+        match self.equality {
+            Equality::Bytes => wild(text, &self.steps, |_| 1, |a, b| a == b),
+            Equality::Chars => wild(text, &self.steps, chars::char_width, |a, b| a == b),
+            Equality::Ascii(_) if text.is_ascii() => wild(text, &self.steps, |_| 1, |a, b| a[0].eq_ignore_ascii_case(&b[0])),
+            Equality::Ascii(c) | Equality::Collated(c) => wild(text, &self.steps, chars::char_width, |a, b| a == b || c.equal(a, b)),
         }
     }
 }
 
-/// One step of the pattern: what it is and how many bytes it takes.
-enum Step<'p> {
-    Any,
-    One,
-    Char(&'p [u8]),
+fn steps(pattern: &[u8], escape: Option<char>, binary: bool) -> Vec<Step> {
+    let mut buffer = [0; 4];
+    let escape: &[u8] = escape.map_or(&[], |e| e.encode_utf8(&mut buffer).as_bytes());
+    let mut steps = Vec::with_capacity(pattern.len());
+    let mut chars = chars::each(pattern, binary);
+    while let Some(c) = chars.next() {
+        let literal = |c: &[u8]| {
+            let mut bytes = [0; 4];
+            bytes[..c.len()].copy_from_slice(c);
+            Step::Char(bytes, c.len() as u8)
+        };
+        steps.push(match c {
+            // An escape character at the end stands for itself.
+            _ if c == escape => literal(chars.next().unwrap_or(c)),
+            b"%" => Step::Any,
+            b"_" => Step::One,
+            _ => literal(c),
+        });
+    }
+    steps
 }
 
-fn step<'p>(pattern: &'p [u8], escape: Option<char>, binary: bool) -> (Step<'p>, usize) {
-    let width = if binary { 1 } else { chars::char_width(pattern) };
-    let head = &pattern[..width];
-    let is_escape = escape.is_some_and(|e| head == e.encode_utf8(&mut [0; 4]).as_bytes());
-    if is_escape && pattern.len() > width {
-        let rest = &pattern[width..];
-        let next = if binary { 1 } else { chars::char_width(rest) };
-        return (Step::Char(&rest[..next]), width + next);
+fn shape(steps: &[Step]) -> Shape {
+    let any = |step: Option<&Step>| matches!(step, Some(Step::Any));
+    let leading = any(steps.first());
+    let trailing = steps.len() > 1 && any(steps.last());
+    let mut literal = Vec::new();
+    for step in &steps[usize::from(leading)..steps.len() - usize::from(trailing)] {
+        match step {
+            Step::Char(bytes, len) => literal.extend_from_slice(&bytes[..usize::from(*len)]),
+            _ => return Shape::General,
+        }
     }
-    match head {
-        b"%" => (Step::Any, 1),
-        b"_" => (Step::One, 1),
-        _ => (Step::Char(head), width),
+    match (leading, trailing) {
+        (false, false) => Shape::Exact(literal),
+        (false, true) => Shape::Prefix(literal),
+        (true, false) => Shape::Suffix(literal),
+        (true, true) => Shape::Contains(Box::new(memchr::memmem::Finder::new(&literal).into_owned())),
     }
 }
 
 /// Greedy matching that goes back to the last `%` on a mismatch: no recursion, at most text × pattern steps.
-fn wild(text: &[u8], pattern: &[u8], escape: Option<char>, binary: bool, same: &dyn Fn(&[u8], &[u8]) -> bool) -> bool {
+#[inline]
+fn wild(text: &[u8], steps: &[Step], width: impl Fn(&[u8]) -> usize, same: impl Fn(&[u8], &[u8]) -> bool) -> bool {
     let (mut t, mut p) = (0, 0);
-    // Where to go on after a mismatch: the pattern behind the last `%`, and the text it was tried at.
+    // Where to go on after a mismatch: the step behind the last `%`, and the text it was tried at.
     let mut retry: Option<(usize, usize)> = None;
     loop {
-        if p < pattern.len() {
-            let (what, len) = step(&pattern[p..], escape, binary);
-            if let Step::Any = what {
-                p += len;
-                if p == pattern.len() {
+        match steps.get(p) {
+            Some(Step::Any) => {
+                p += 1;
+                if p == steps.len() {
                     return true;
                 }
                 retry = Some((p, t));
                 continue;
             }
-            if t < text.len() {
-                let width = if binary { 1 } else { chars::char_width(&text[t..]) };
-                let matched = match what {
-                    Step::Char(c) => same(&text[t..t + width], c),
+            Some(step) if t < text.len() => {
+                let len = width(&text[t..]);
+                let matched = match step {
+                    Step::Char(bytes, n) => same(&text[t..t + len], &bytes[..usize::from(*n)]),
                     _ => true,
                 };
                 if matched {
-                    t += width;
-                    p += len;
+                    t += len;
+                    p += 1;
                     continue;
                 }
             }
-        } else if t == text.len() {
-            return true;
+            None if t == text.len() => return true,
+            _ => {}
         }
         match retry {
             Some((after, at)) if at < text.len() => {
-                let next = at + if binary { 1 } else { chars::char_width(&text[at..]) };
+                let next = at + width(&text[at..]);
                 retry = Some((after, next));
                 p = after;
                 t = next;

@@ -198,7 +198,7 @@ fn bit_words(op: Op, a: &Vector<'_>, b: &Vector<'_>, rows: usize) -> Option<Colu
 }
 
 /// Casts between native numbers that cannot fail.
-pub(super) fn cast(a: &Vector<'_>, ty: &FieldType, rows: usize) -> Option<Column> {
+pub(super) fn cast(a: &Vector<'_>, ty: &FieldType, explicit: bool, rows: usize) -> Option<Column> {
     match ty.tp {
         types::TypeKind::Double => {
             if let Some(v) = a.values::<i64>() {
@@ -212,7 +212,8 @@ pub(super) fn cast(a: &Vector<'_>, ty: &FieldType, rows: usize) -> Option<Column
             }
             a.values::<Decimal>().map(|v| unary(v, a, rows, |x: Decimal| x.to_f64()))
         }
-        types::TypeKind::Decimal if ty.decimal == 0 && ty.flen >= 20 => {
+        // The type of an implicit cast has room for all values of its operand.
+        types::TypeKind::Decimal if ty.decimal == 0 && (!explicit || ty.flen >= 20) => {
             if let Some(v) = a.values::<i64>() {
                 return Some(unary(v, a, rows, Decimal::from_i64));
             }

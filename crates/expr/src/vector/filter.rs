@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use types::{Chunk, Decimal, Duration, Time};
 
 use super::compare::{Texts, by_native};
-use super::{Values, Vector};
+use super::{SPECULATION_SHARE, Values, Vector};
 use crate::context::EvalCtx;
 use crate::error::Result;
 use crate::expr::{Call, Expr, Func};
@@ -33,14 +33,15 @@ impl Expr {
                 return Ok(());
             }
         }
-        let all = sel.len() == chunk.rows();
-        // Evaluating a column costs less per row than evaluating rows, so a silent condition may do more rows than asked for.
-        if all || (self.is_silent() && sel.len() * 4 >= chunk.rows()) {
-            let values = self.eval_vector(ctx, chunk)?;
-            match values.values::<i64>() {
-                Some(ints) if !values.has_nulls() => sel.retain(|row| ints.get(*row as usize) != 0),
-                _ => sel.retain(|row| ops::truth(values.get(*row as usize)) == Some(true)),
-            }
+        let narrow = |values: &Vector<'_>, sel: &mut Vec<u32>| match values.values::<i64>() {
+            Some(ints) if !values.has_nulls() => sel.retain(|row| ints.get(*row as usize) != 0),
+            _ => sel.retain(|row| ops::truth(values.get(*row as usize)) == Some(true)),
+        };
+        if sel.len() == chunk.rows() {
+            narrow(&self.eval_vector(ctx, chunk)?, sel);
+            return Ok(());
+        }
+        if sel.len() * SPECULATION_SHARE >= chunk.rows() && self.speculate(ctx, chunk, |values| narrow(&values, sel)).is_some() {
             return Ok(());
         }
         let mut kept = Vec::with_capacity(sel.len());

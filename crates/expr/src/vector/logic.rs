@@ -2,7 +2,7 @@
 
 use types::{Bitmap, Chunk, Column};
 
-use super::{Native, Vector};
+use super::{Native, SPECULATION_SHARE, Vector};
 use crate::context::EvalCtx;
 use crate::error::Result;
 use crate::expr::{Call, Expr, Func};
@@ -61,8 +61,14 @@ pub(super) fn and_or<'a>(call: &'a Call, ctx: &'a EvalCtx, chunk: &'a Chunk) -> 
     if open == 0 {
         return Ok(Vector::Owned(column_of(answers)));
     }
-    if open == rows || second.is_silent() {
-        let other = truths(&second.eval_vector(ctx, chunk)?, rows);
+    let other = if open == rows {
+        Some(truths(&second.eval_vector(ctx, chunk)?, rows))
+    } else if open * SPECULATION_SHARE >= rows {
+        second.speculate(ctx, chunk, |values| truths(&values, rows))
+    } else {
+        None
+    };
+    if let Some(other) = other {
         for (answer, other) in answers.iter_mut().zip(other) {
             *answer = join(*answer, other);
         }

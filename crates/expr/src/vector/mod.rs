@@ -2,19 +2,21 @@
 //!
 //! A [`Vector`] is a column of values that may be borrowed from the input or be one constant for all rows. Operators with
 //! a kernel compute on slices of native values; everything else loops over rows, with its operands still computed as
-//! vectors. The results are those of row-wise evaluation: where a kernel would have to evaluate an operand for rows that
-//! row-wise evaluation never reaches, and the operand could warn or fail, rows are evaluated one by one.
+//! vectors. The results are those of row-wise evaluation: where an operand is evaluated for rows that row-wise evaluation
+//! never reaches, and that warns or fails, it is undone, and rows are evaluated one by one ([`Expr::speculate`]).
 //!
 //! | file | kernels |
 //! |---|---|
 //! | `arith` | `+ - * / DIV %`, negation, bit operators |
 //! | `compare` | comparisons, IS NULL, IN, LIKE |
 //! | `logic` | AND, OR, XOR, NOT, IS TRUE … |
+//! | `choice` | IF, CASE, COALESCE |
 //! | `filter` | narrowing a selection without building columns |
 //!
 //! A NULL's place in a native slice holds an arbitrary value; kernels compute with it and must not let it fail.
 
 mod arith;
+mod choice;
 mod compare;
 mod filter;
 mod logic;
@@ -27,6 +29,9 @@ use crate::error::Result;
 use crate::expr::{Call, Expr, Func};
 use crate::functions::Builtin;
 use crate::op::Op;
+
+/// Evaluating a column costs less per row than evaluating rows, so all rows are evaluated if at least one in this many is needed.
+pub(crate) const SPECULATION_SHARE: usize = 4;
 
 /// The values of an expression for the rows of a chunk.
 #[derive(Debug)]
@@ -255,6 +260,20 @@ impl Expr {
         }
     }
 
+    /// Evaluates the expression for all rows although some rows may not need it, and hands the values to `use_it`. If that warned or failed,
+    /// nothing happened, and the answer is `None`: rows must be evaluated one by one.
+    pub(crate) fn speculate<R>(&self, ctx: &EvalCtx, chunk: &Chunk, use_it: impl FnOnce(Vector<'_>) -> R) -> Option<R> {
+        if self.is_silent() {
+            return self.eval_vector(ctx, chunk).ok().map(use_it);
+        }
+        if !self.is_deterministic() {
+            return None;
+        }
+        let scratch = ctx.scratch();
+        let values = self.eval_vector(&scratch, chunk).ok()?;
+        (scratch.warnings.count() == 0).then(|| use_it(values))
+    }
+
     /// Evaluation never warns, never fails, and has no effect: it may be evaluated for rows that do not need it.
     pub(crate) fn is_silent(&self) -> bool {
         match self {
@@ -283,7 +302,10 @@ impl Call {
         let rows = chunk.rows();
         match self.func {
             Func::Op(Op::And | Op::Or, _) => logic::and_or(self, ctx, chunk),
-            Func::Op(Op::If | Op::Case | Op::IfNull | Op::Coalesce, _) => self.by_rows(ctx, chunk),
+            Func::Op(Op::If | Op::Case | Op::IfNull | Op::Coalesce, _) => match choice::choose(self, ctx, chunk) {
+                Some(column) => Ok(Vector::Owned(column)),
+                None => self.by_rows(ctx, chunk),
+            },
             Func::Op(Op::In, _) => compare::in_list(self, ctx, chunk),
             Func::Op(op, class) => {
                 let a = self.args[0].eval_vector(ctx, chunk)?;
@@ -306,7 +328,7 @@ impl Call {
             Func::Cast { explicit } => {
                 let a = self.args[0].eval_vector(ctx, chunk)?;
                 let from = self.args[0].field_type();
-                match arith::cast(&a, &self.ty, rows) {
+                match arith::cast(&a, &self.ty, explicit, rows) {
                     Some(column) => Ok(Vector::Owned(column)),
                     None => self.loop_rows(rows, |row| convert::cast(a.get(row), from, &self.ty, explicit, ctx)),
                 }
