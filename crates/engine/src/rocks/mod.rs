@@ -18,6 +18,7 @@
 
 mod db;
 mod directory;
+mod ffi;
 mod filter;
 mod open;
 mod options;

@@ -41,6 +41,9 @@ pub(super) fn database(config: &EngineConfig) -> Options {
     options.set_wal_recovery_mode(DBRecoveryMode::PointInTime);
     options.set_recycle_log_file_num(config.recycle_log_file_num as usize);
     options.set_max_total_wal_size(config.max_total_wal_size.0);
+    // All families are flushed together: a small one with a handful of records would otherwise hold back every log since it was written
+    // to, and logs that are held back cannot be recycled.
+    options.set_atomic_flush(true);
     options.set_db_write_buffer_size(to_usize(config.db_write_buffer_size.0));
     options.set_max_background_jobs(background_jobs(config.max_background_jobs));
     options.set_max_subcompactions(config.max_sub_compactions.max(1));
@@ -57,6 +60,7 @@ pub(super) fn database(config: &EngineConfig) -> Options {
     options.set_stats_dump_period_sec(0);
     options.set_stats_persist_period_sec(0);
     options.set_log_level(LogLevel::Warn);
+    super::ffi::recover_from_full_disk(&mut options);
     options.set_max_log_file_size(to_usize(config.info_log_max_size.0));
     options.set_keep_log_file_num(config.info_log_keep_log_file_num.max(1) as usize);
     options
@@ -85,6 +89,7 @@ pub(super) fn column_family(cf: Cf, config: &EngineConfig, cache: &Cache, filter
     options.set_level_zero_slowdown_writes_trigger(to_int(section.level0_slowdown_writes_trigger));
     options.set_level_zero_stop_writes_trigger(to_int(section.level0_stop_writes_trigger));
     options.set_periodic_compaction_seconds(section.periodic_compaction.0.as_secs());
+    super::ffi::drop_blocks_of_obsolete_files(&mut options);
     compression(&mut options, section);
     if section.min_blob_size.0 > 0 && matches!(cf, Cf::Data | Cf::History | Cf::Raw) {
         options.set_enable_blob_files(true);
