@@ -226,6 +226,11 @@ fn typed(kind: AggKind, mut args: Vec<Expr>, ctx: &BuildCtx<'_>) -> Result<(Vec<
             ty
         }
         AggKind::Min | AggKind::Max | AggKind::AnyValue | AggKind::FirstRow => {
+            // ENUM and SET are ordered as the texts they stand for.
+            if matches!(kind, AggKind::Min | AggKind::Max) && matches!(args[0].field_type().tp, TypeKind::Enum | TypeKind::Set) {
+                let collation = args[0].field_type().collation;
+                args = args.into_iter().map(|a| cast::to_string(a, collation, ctx)).collect::<Result<_>>()?;
+            }
             let mut ty = args[0].field_type().clone();
             // An empty input without GROUP BY gives NULL.
             ty.not_null = kind == AggKind::FirstRow && ty.not_null;

@@ -434,6 +434,46 @@ const ALIASES: &[(&str, &str)] = &[
     ("system_user", "user"),
 ];
 
+/// Functions that MySQL has and this server does not: they are an error of their own (1235) instead of an unknown function.
+const UNSUPPORTED: &[&str] = &[
+    "aes_decrypt",
+    "aes_encrypt",
+    "asymmetric_decrypt",
+    "asymmetric_encrypt",
+    "des_decrypt",
+    "des_encrypt",
+    "extractvalue",
+    "format_bytes",
+    "format_pico_time",
+    "get_lock",
+    "grouping",
+    "gtid_subset",
+    "gtid_subtract",
+    "icu_version",
+    "is_free_lock",
+    "is_used_lock",
+    "load_file",
+    "master_pos_wait",
+    "point",
+    "linestring",
+    "polygon",
+    "ps_current_thread_id",
+    "ps_thread_id",
+    "release_all_locks",
+    "release_lock",
+    "roles_graphml",
+    "source_pos_wait",
+    "statement_digest",
+    "statement_digest_text",
+    "updatexml",
+    "validate_password_strength",
+    "wait_for_executed_gtid_set",
+];
+
+fn is_unsupported(lower: &str) -> bool {
+    UNSUPPORTED.contains(&lower) || ["json_", "st_", "mbr", "geom"].iter().any(|family| lower.starts_with(family))
+}
+
 /// Whether a built-in function of this name exists.
 pub fn is_builtin(name: &str) -> bool {
     registry().contains_key(name.to_ascii_lowercase().as_str())
@@ -455,6 +495,7 @@ pub fn build_call(name: &str, args: Vec<Expr>, ctx: &BuildCtx<'_>) -> Result<Exp
             }
             (special.build)(args, ctx)
         }
+        None if is_unsupported(&lower) => Err(Error::NotSupported { feature: lower.to_ascii_uppercase() }),
         None => Err(Error::UnknownFunction { database: ctx.database().to_owned(), name: name.to_owned() }),
     }
 }

@@ -3,20 +3,25 @@
 //! Characters are compared one by one by the collation, as the SQL standard has it: no trailing-space padding, no
 //! expansions across characters.
 
+use smallvec::SmallVec;
 use types::Collation;
 
 use crate::functions::string::chars;
 
 /// Whether `text` matches `pattern`.
 pub(crate) fn matches(text: &[u8], pattern: &[u8], escape: Option<char>, collation: Collation) -> bool {
-    Pattern::new(pattern, escape, collation).is_match(text)
+    // Preparing a search pays only for many texts.
+    Pattern::taken_apart(pattern, escape, collation).is_match_by_steps(text)
 }
+
+/// The steps of a pattern; short ones need no allocation.
+type Steps = SmallVec<[Step; 24]>;
 
 /// A pattern that was taken apart once and can be applied to many texts.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     shape: Shape,
-    steps: Vec<Step>,
+    steps: Steps,
     equality: Equality,
 }
 
@@ -60,8 +65,16 @@ enum Step {
 }
 
 impl Pattern {
-    /// Takes a pattern apart.
+    /// Takes a pattern apart and prepares the search for its literal part, if it is of a shape that has one.
     pub(crate) fn new(pattern: &[u8], escape: Option<char>, collation: Collation) -> Self {
+        let mut prepared = Pattern::taken_apart(pattern, escape, collation);
+        if matches!(prepared.equality, Equality::Bytes | Equality::Chars) {
+            prepared.shape = shape(&prepared.steps);
+        }
+        prepared
+    }
+
+    fn taken_apart(pattern: &[u8], escape: Option<char>, collation: Collation) -> Self {
         let equality = match collation {
             Collation::Binary => Equality::Bytes,
             c if chars::is_byte_exact(c) => Equality::Chars,
@@ -69,11 +82,7 @@ impl Pattern {
             c => Equality::Collated(c),
         };
         let steps = steps(pattern, escape, equality == Equality::Bytes);
-        let shape = match equality {
-            Equality::Bytes | Equality::Chars => shape(&steps),
-            _ => Shape::General,
-        };
-        Pattern { shape, steps, equality }
+        Pattern { shape: Shape::General, steps, equality }
     }
 
     /// Whether the text matches.
@@ -97,10 +106,10 @@ impl Pattern {
     }
 }
 
-fn steps(pattern: &[u8], escape: Option<char>, binary: bool) -> Vec<Step> {
+fn steps(pattern: &[u8], escape: Option<char>, binary: bool) -> Steps {
     let mut buffer = [0; 4];
     let escape: &[u8] = escape.map_or(&[], |e| e.encode_utf8(&mut buffer).as_bytes());
-    let mut steps = Vec::with_capacity(pattern.len());
+    let mut steps = Steps::with_capacity(pattern.len());
     let mut chars = chars::each(pattern, binary);
     while let Some(c) = chars.next() {
         let literal = |c: &[u8]| {

@@ -103,7 +103,22 @@ pub(crate) fn eval_row(op: Op, class: EvalType, call: &Call, ctx: &EvalCtx, row:
 }
 
 /// An operator whose operands are all evaluated, given their values.
+#[inline]
 pub(crate) fn eager(op: Op, class: EvalType, call: &Call, ctx: &EvalCtx, a: DatumRef<'_>, b: DatumRef<'_>) -> Result<Datum> {
+    // The two kinds that nearly all row-wise evaluation is about come first.
+    match (op, a, b) {
+        (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, DatumRef::Int(x), DatumRef::Int(y)) => {
+            Ok(Datum::Int(i64::from(compare::holds(op, x.cmp(&y)))))
+        }
+        (Op::Add, DatumRef::Int(x), DatumRef::Int(y)) if !call.ty.unsigned && class == EvalType::Int => {
+            x.checked_add(y).map(Datum::Int).ok_or_else(|| arith::out_of_range(call))
+        }
+        _ => any(op, class, call, ctx, a, b),
+    }
+}
+
+#[inline(never)]
+fn any(op: Op, class: EvalType, call: &Call, ctx: &EvalCtx, a: DatumRef<'_>, b: DatumRef<'_>) -> Result<Datum> {
     match op {
         Op::IsNull | Op::IsTrue | Op::IsFalse | Op::IsUnknown => Ok(Datum::Int(i64::from(is(op, a)))),
         Op::Not => Ok(from_truth(truth(a).map(|t| !t))),
