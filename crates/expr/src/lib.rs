@@ -38,6 +38,7 @@ pub mod functions;
 pub mod op;
 mod ops;
 pub mod result_type;
+mod sql_mode;
 pub mod vector;
 
 pub use aggregate::{AggDesc, AggKind, AggMode, AggState, SortKey, new_state};
