@@ -34,6 +34,8 @@ struct Delta {
 struct Entry {
     stats: Option<Arc<TableStats>>,
     delta: Arc<Delta>,
+    /// Changes were folded in that nobody has taken to write them down.
+    changed: bool,
 }
 
 #[derive(Default)]
@@ -99,6 +101,7 @@ impl StatsCache {
             stats.row_count = (stats.row_count + rows).max(0.0);
             stats.modify_count += modified;
             let stale = needs_analyze(&stats);
+            entry.changed |= modified > 0.0 || rows != 0.0;
             entry.stats = Some(Arc::new(stats));
             stale
         };
@@ -110,14 +113,16 @@ impl StatsCache {
         }
     }
 
-    /// Folds every table's changes and returns the statistics that changed, to be written down.
+    /// Folds every table's changes and returns the statistics that have changed since the last call, to be written down.
     pub fn take_changed(&self) -> Vec<Arc<TableStats>> {
-        let changed: Vec<TableId> = {
+        let waiting: Vec<TableId> = {
             let tables = self.inner.tables.read();
             tables.iter().filter(|(_, entry)| entry.delta.modified.load(Ordering::Relaxed) > 0).map(|(table, _)| *table).collect()
         };
-        changed.iter().for_each(|&table| self.fold(table));
-        changed.into_iter().map(|table| self.get(table)).collect()
+        waiting.into_iter().for_each(|table| self.fold(table));
+        let mut tables = self.inner.tables.write();
+        let changed = tables.values_mut().filter(|entry| std::mem::take(&mut entry.changed));
+        changed.filter_map(|entry| entry.stats.clone()).collect()
     }
 
     /// Installs what is called when a table should be analyzed anew; it must return at once (queue the table, wake a task).

@@ -126,11 +126,13 @@ impl Histogram {
         }
     }
 
-    /// Multiplies all counts, to extrapolate from a sample.
-    pub fn scale(&mut self, factor: f64) {
+    /// Extrapolates from a sample: multiplies the rows by `rows`, and the distinct values by `distinct` as far as there are rows for them.
+    pub fn scale(&mut self, rows: f64, distinct: f64) {
         for bucket in &mut self.buckets {
-            bucket.rows *= factor;
-            bucket.repeats *= factor;
+            bucket.rows *= rows;
+            bucket.distinct = (bucket.distinct * distinct).clamp(1.0, bucket.rows.max(1.0));
+            // What was seen once in the sample is not what was seen `rows` times in the table, when values are mostly distinct.
+            bucket.repeats = (bucket.repeats * rows).min(bucket.rows / bucket.distinct * bucket.repeats).max(1.0);
         }
         self.finish();
     }

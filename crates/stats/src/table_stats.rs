@@ -42,6 +42,14 @@ pub struct ValueStats {
     pub histogram: Histogram,
 }
 
+/// Bytes of a key that statistics keep: longer ones are told apart by their first bytes only.
+pub const MAX_KEY_BYTES: usize = 64;
+
+/// The part of a key that statistics keep.
+pub fn cut_key(key: &[u8]) -> &[u8] {
+    &key[..key.len().min(MAX_KEY_BYTES)]
+}
+
 impl ValueStats {
     fn rows_equal(&self, key: &[u8]) -> f64 {
         self.top_n.rows_equal(key).unwrap_or_else(|| self.histogram.rows_equal(key))
@@ -110,6 +118,7 @@ impl TableStats {
 
     /// Rows whose column or whole index key equals `key`.
     pub fn estimate_equal(&self, target: Target, key: &[u8]) -> f64 {
+        let key = cut_key(key);
         let rows = match self.values(target) {
             Some(values) => values.rows_equal(key) * self.growth(),
             None => self.rows() * PSEUDO_EQUAL,

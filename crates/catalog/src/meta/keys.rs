@@ -14,6 +14,7 @@
 //! | hash `DDLJobHistory`, field job id (i64) | finished jobs, JSON |
 //! | hash `DeleteRanges`, field job id (i64) | ranges to destroy once the safe point has passed, JSON |
 //! | hash `Stats`, field table id (i64) | statistics, JSON (see the `stats` crate) |
+//! | hash `StatsCounts`, field table id (i64) | row count and changes since ANALYZE, JSON |
 //! | hash `GlobalVariables`, field name | values of SET GLOBAL |
 
 use base::{DatabaseId, TableId};
@@ -41,6 +42,8 @@ pub const DDL_JOB_HISTORY: &[u8] = b"DDLJobHistory";
 pub const DELETE_RANGES: &[u8] = b"DeleteRanges";
 /// Hash of table statistics.
 pub const STATS: &[u8] = b"Stats";
+/// Hash of row counts, which change more often than statistics.
+pub const STATS_COUNTS: &[u8] = b"StatsCounts";
 /// Hash of global variables.
 pub const GLOBAL_VARIABLES: &[u8] = b"GlobalVariables";
 

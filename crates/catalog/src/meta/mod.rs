@@ -184,6 +184,7 @@ impl<'a> Meta<'a> {
         self.remove(keys::numbered(keys::AUTO_ID, id.0));
         self.remove(keys::numbered(keys::ROW_ID, id.0));
         self.remove(keys::numbered(keys::STATS, id.0));
+        self.remove(keys::numbered(keys::STATS_COUNTS, id.0));
     }
 }
 
