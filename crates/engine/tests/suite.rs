@@ -9,8 +9,8 @@ use std::{
 };
 
 use engine::{
-    Cf, CommitOptions, CommitQueue, Decision, Engine, EngineConfig, EngineIter, EngineRead, Error, GcFilter, IterOptions, MemEngine,
-    ReadTier, RocksEngine, WriteBatch,
+    Cf, CommitOptions, CommitQueue, Decision, DiskGuard, DiskGuardOptions, Engine, EngineConfig, EngineIter, EngineRead, Error, GcFilter,
+    IterOptions, MemEngine, ReadTier, RocksEngine, WriteBatch,
 };
 use proptest::prelude::*;
 
@@ -208,6 +208,55 @@ on_both_engines!(fn the_commit_queue_applies_every_batch_once_and_in_order(engin
     queue.close();
     assert!(matches!(queue.commit_blocking(WriteBatch::new()), Err(Error::ShutDown)));
 });
+
+/// Polls a future on this thread, sleeping until it is woken.
+fn wait_for<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(std::thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut std::task::Context::from_waker(&waker)) {
+            std::task::Poll::Ready(answer) => return answer,
+            std::task::Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+#[test]
+fn a_commit_can_be_awaited() {
+    let engine = MemEngine::new();
+    let queue = CommitQueue::start(engine.clone(), CommitOptions::default()).expect("starts");
+    let mut batch = WriteBatch::new();
+    batch.put(Cf::Data, b"a", b"1");
+    wait_for(queue.commit(batch)).expect("commits");
+    assert_eq!(get(&engine, Cf::Data, "a"), Some("1".into()));
+}
+
+#[test]
+fn a_nearly_full_disk_refuses_all_but_what_frees_space() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let options = DiskGuardOptions { reserve_bytes: 0, needed_bytes: u64::MAX / 4 };
+    let guard = Arc::new(DiskGuard::open(dir.path(), Some(options)).expect("opens"));
+    let engine = MemEngine::new();
+    let queue = CommitQueue::start(engine.clone(), CommitOptions { disk_guard: Some(guard), ..CommitOptions::default() }).expect("starts");
+    let batch = |key: &str| {
+        let mut batch = WriteBatch::new();
+        batch.put(Cf::Data, key.as_bytes(), b"1");
+        batch
+    };
+    assert!(matches!(queue.commit_blocking(batch("a")), Err(Error::DiskFull { .. })));
+    let (sender, receiver) = std::sync::mpsc::channel();
+    queue.submit_freeing(batch("b"), move |result| sender.send(result).expect("is received"));
+    receiver.recv().expect("is answered").expect("is let through");
+    assert_eq!(keys(&engine, Cf::Data, None, None, false), ["b"]);
+    assert_eq!(queue.metrics().refused_disk_full.load(Ordering::Relaxed), 1);
+    assert!(queue.poison().is_none(), "a full disk is no failure");
+}
 
 #[test]
 fn what_was_synced_is_there_after_reopening() {

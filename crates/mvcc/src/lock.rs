@@ -161,6 +161,26 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn the_form_on_disk_does_not_change_unnoticed() {
+        let lock = Lock {
+            kind: LockKind::Put,
+            primary: "p".into(),
+            start_ts: TimeStamp(1),
+            ttl_ms: 2,
+            for_update_ts: TimeStamp(3),
+            min_commit_ts: TimeStamp(4),
+            txn_size: 5,
+            value: "v".into(),
+            use_async_commit: true,
+            secondaries: vec!["s".into()],
+        };
+        let mut expected = b"\x01P\x01".to_vec();
+        (1..=5u64).for_each(|number| expected.extend_from_slice(&number.to_be_bytes()));
+        expected.extend_from_slice(b"\0\0\0\x01p\0\0\0\x01\0\0\0\x01sv");
+        assert_eq!(lock.encode(), expected);
+    }
+
     proptest! {
         #[test]
         fn locks_come_back(numbers: [u64; 5], primary: Vec<u8>, value: Vec<u8>, secondaries: Vec<Vec<u8>>, use_async_commit: bool) {

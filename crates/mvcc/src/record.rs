@@ -273,6 +273,18 @@ mod tests {
     }
 
     #[test]
+    fn the_form_on_disk_does_not_change_unnoticed() {
+        let data = DataRecord { commit_ts: TimeStamp(0x0102), start_ts: TimeStamp(3), kind: VersionKind::Put, value: b"" };
+        assert_eq!(data.header(), *b"\x01P\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x03");
+        let row = HistoryRecord { start_ts: TimeStamp(3), superseded_ts: TimeStamp(4), kind: VersionKind::Delete, value: b"" };
+        assert_eq!(row.header(), *b"\x01D\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x04");
+        let locked_only = TxnRecord::LockOnly { commit_ts: TimeStamp(7) };
+        assert_eq!(locked_only.encode(), *b"\x01L\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0\0");
+        assert_eq!(encode_key(b"a"), b"za\0\0\0\0\0\0\0\xf8");
+        assert_eq!(history_key(b"k", TimeStamp(1)), b"k\xff\xff\xff\xff\xff\xff\xff\xfe");
+    }
+
+    #[test]
     fn another_format_version_is_refused() {
         let mut bytes = TxnRecord::RolledBack { protected: true }.encode();
         bytes[0] = RECORD_FORMAT + 1;
