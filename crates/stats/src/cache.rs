@@ -121,8 +121,8 @@ impl StatsCache {
         };
         waiting.into_iter().for_each(|table| self.fold(table));
         let mut tables = self.inner.tables.write();
-        let changed = tables.values_mut().filter(|entry| std::mem::take(&mut entry.changed));
-        changed.filter_map(|entry| entry.stats.clone()).collect()
+        let taken = tables.values_mut().filter_map(|entry| std::mem::take(&mut entry.changed).then(|| entry.stats.clone()));
+        taken.flatten().collect()
     }
 
     /// Installs what is called when a table should be analyzed anew; it must return at once (queue the table, wake a task).
