@@ -1,51 +1,18 @@
-//! From the schema model to the shapes of keys and rows.
+//! Handles, keys and values between the schema's terms and those of messages.
 //!
-//! Catalog types are about names and states; codecs are about ids and types. This is the only place that goes from one to the other for
-//! writers and checkers; the planner does the same for scans.
+//! What keys and rows look like for a table is told by [`catalog::layout`]; here is what only execution needs of it.
 
-use base::ColumnId;
-use catalog::{IndexInfo, PrimaryKey, TableInfo};
+pub use catalog::layout::{handle_kind, index_codec, key_parts};
+use catalog::{TableInfo, layout::scan_columns};
 use codec::Handle;
-use copr::index_entry::IndexCodec;
-use copr::{HandleKind, KeyPart, ScanColumn};
+use copr::{HandleKind, ScanColumn};
 use types::{DatumRef, FieldType};
 
 use crate::{Error, Result};
 
-/// The parts of an index key.
-pub fn key_parts(table: &TableInfo, index: &IndexInfo) -> Vec<KeyPart> {
-    index
-        .columns
-        .iter()
-        .map(|part| {
-            let column = &table.columns[part.offset];
-            KeyPart { id: column.id, ty: column.ty.clone(), prefix_len: part.prefix_len, desc: part.desc }
-        })
-        .collect()
-}
-
-/// What the table's handles are.
-pub fn handle_kind(table: &TableInfo) -> HandleKind {
-    match table.pk {
-        PrimaryKey::HiddenRowId => HandleKind::RowId,
-        PrimaryKey::IntHandle { column } => HandleKind::IntColumn { id: table.columns[column].id },
-        PrimaryKey::Common { index } => HandleKind::Common { parts: key_parts(table, &table.indexes[index]) },
-    }
-}
-
-/// The codec of an index's entries.
-pub fn index_codec(table: &TableInfo, index: &IndexInfo) -> IndexCodec {
-    IndexCodec { table: table.id, index: index.id, unique: index.unique, parts: key_parts(table, index), handle: handle_kind(table) }
-}
-
 /// Scan columns for all columns of the table, in its layout.
 pub fn all_columns(table: &TableInfo) -> Vec<ScanColumn> {
-    table.columns.iter().map(|column| ScanColumn { id: column.id, ty: column.ty.clone(), default: column.origin_default.clone() }).collect()
-}
-
-/// The ids of the columns of the primary key, in key order.
-pub fn primary_key_ids(table: &TableInfo) -> Vec<ColumnId> {
-    table.primary_key_columns().into_iter().map(|offset| table.columns[offset].id).collect()
+    scan_columns(table, 0..table.columns.len())
 }
 
 /// The handle from a handle column's value.
