@@ -91,7 +91,7 @@ pub mod datum {
 
     fn unhex(hex: &str) -> Option<Vec<u8>> {
         let digits = hex.as_bytes();
-        if digits.len() % 2 != 0 {
+        if !digits.len().is_multiple_of(2) {
             return None;
         }
         digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()

@@ -155,6 +155,55 @@ async fn writers_go_on_while_indexes_come_and_go() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_unique_index_is_built_right_or_not_at_all_while_values_come_and_go() {
+    const ROWS: i64 = 300;
+    let server = Arc::new(Server::start(&Cluster::default()).await);
+    server.run("CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(20))").await.expect("creates");
+    let writer = Writer::new(&server, 1000);
+    for id in 0..ROWS {
+        writer.put("t", &[Datum::Int(id), Datum::Int(id), text("")], false).await.expect("writes");
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let writers: Vec<_> = (0..4i64)
+        .map(|task| {
+            let (server, stop) = (Arc::clone(&server), Arc::clone(&stop));
+            tokio::spawn(async move {
+                let writer = Writer::new(&server, task as u64);
+                let mut round = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    // Pairs of rows trade values, so that duplicates exist for moments.
+                    round += 1;
+                    let id = (round * 7 + task * 75) % ROWS;
+                    for (id, value) in [(id, id + 10_000), (ROWS + id, id), (id, id + 20_000), (ROWS + id, id + 30_000), (id, id)] {
+                        match writer.put("t", &[Datum::Int(id), Datum::Int(value), text("")], false).await {
+                            Ok(()) | Err(client::Error::KeyExists { .. }) => {}
+                            Err(error) => panic!("a writer failed: {error}"),
+                        }
+                    }
+                }
+            })
+        })
+        .collect();
+    let mut built = 0;
+    for _ in 0..12 {
+        match server.run("CREATE UNIQUE INDEX u ON t (a)").await {
+            Ok(_) => {
+                built += 1;
+                server.run("DROP INDEX u ON t").await.expect("drops");
+            }
+            Err(error) => assert_eq!(error.to_mysql().code, 1062, "{error}"),
+        }
+    }
+    let last = server.run("CREATE UNIQUE INDEX u ON t (a)").await;
+    stop.store(true, Ordering::Relaxed);
+    for writer in writers {
+        writer.await.expect("no panic");
+    }
+    assert_eq!(server.table("t").indexes.len(), usize::from(last.is_ok()));
+    assert!(check_consistency(&server, "t").await >= ROWS as usize, "{built}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_crash_in_the_middle_of_a_backfill_resumes() {
     const ROWS: i64 = 3000;
     let cluster = Cluster::default();

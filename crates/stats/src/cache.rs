@@ -38,10 +38,13 @@ struct Entry {
     changed: bool,
 }
 
+/// Called with a table that should be analyzed anew.
+type StaleHook = Arc<dyn Fn(TableId) + Send + Sync>;
+
 #[derive(Default)]
 struct Inner {
     tables: RwLock<FxHashMap<TableId, Entry>>,
-    on_stale: RwLock<Option<Arc<dyn Fn(TableId) + Send + Sync>>>,
+    on_stale: RwLock<Option<StaleHook>>,
 }
 
 /// The statistics of one server; clones share them.

@@ -114,11 +114,15 @@ impl Writer {
         let handle = handle_of(table, row);
         let key: Bytes = record_key(table.id, &handle).into();
         let request = LockRequest { return_values: true, lock_newest: true, ..LockRequest::default() };
-        let old = txn.lock_keys(&[key.clone()], request).await?.values.remove(0).flatten();
+        let old = txn.lock_keys(std::slice::from_ref(&key), request).await?.values.remove(0).flatten();
         if let Some(old) = &old {
             let old = decode(table, &key, old);
             for index in table.indexes.iter().filter(|index| index.state.is_deletable() && index.has_entries()) {
                 let (entry, distinct, _) = entry_of(table, index, &old, &handle);
+                // While a unique index is built, the entry may be that of another row with the same value.
+                if distinct && !index.state.is_public() && self.owner_of(txn, table, index, &entry).await? != Some(handle.clone()) {
+                    continue;
+                }
                 txn.delete_with(entry, if distinct { WriteFlags::default() } else { WriteFlags::INDEX_ENTRY });
             }
         }
@@ -128,19 +132,32 @@ impl Writer {
             txn.set(key, encode(table, row), WriteFlags::default())?;
             for index in table.indexes.iter().filter(|index| index.state.is_writable() && index.has_entries()) {
                 let (entry, distinct, value) = entry_of(table, index, row, &handle);
-                if distinct {
-                    let request = LockRequest { return_values: true, lock_newest: true, ..LockRequest::default() };
-                    let there = txn.lock_keys(&[entry.clone()], request).await?.values.remove(0).flatten();
-                    let codec = layout::index_codec(table, index);
-                    if there.is_some_and(|value| codec.decode_handle(&entry, &value).expect("own entry") != handle) {
-                        return Err(client::Error::KeyExists { key: entry, value: None });
-                    }
+                if distinct && self.owner_of(txn, table, index, &entry).await?.is_some_and(|owner| owner != handle) {
+                    return Err(client::Error::KeyExists { key: entry, value: None });
                 }
                 txn.set(entry, value, if distinct { WriteFlags::default() } else { WriteFlags::INDEX_ENTRY })?;
             }
         }
         txn.commit().await?;
         Ok(())
+    }
+
+    /// The row that a unique entry belongs to, its own writes included; the entry stays locked.
+    async fn owner_of(
+        &self,
+        txn: &mut Transaction,
+        table: &TableInfo,
+        index: &IndexInfo,
+        entry: &Bytes,
+    ) -> Result<Option<Handle>, client::Error> {
+        let request = LockRequest { return_values: true, lock_newest: true, ..LockRequest::default() };
+        let stored = txn.lock_keys(std::slice::from_ref(entry), request).await?.values.remove(0).flatten();
+        let value = match txn.get_local(entry) {
+            Some(local) => local.value().cloned(),
+            None => stored,
+        };
+        let codec = layout::index_codec(table, index);
+        Ok(value.map(|value| codec.decode_handle(entry, &value).expect("an entry of this index")))
     }
 }
 
