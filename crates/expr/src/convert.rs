@@ -35,20 +35,20 @@ pub(crate) fn exact(value: DatumRef<'_>) -> Decimal {
     }
 }
 
-/// Converts a value of type `from` to type `to`. `explicit` is a CAST that the statement says: it judges dates by
-/// `sql_mode`, while operands may be any date that can be written down.
+/// Converts a value of type `from` to type `to`.
 ///
 /// # Errors
 /// Values that do not convert, in a strict data change.
-pub(crate) fn cast(value: DatumRef<'_>, from: &FieldType, to: &FieldType, explicit: bool, ctx: &EvalCtx) -> Result<Datum> {
+pub(crate) fn cast(value: DatumRef<'_>, from: &FieldType, to: &FieldType, ctx: &EvalCtx) -> Result<Datum> {
     if to.tp.eval_type() == EvalType::Json {
         return Err(Error::NotSupported { feature: "JSON".into() });
     }
     let has = |mode| ctx.sql_mode.contains(mode);
     let mode = ConvertMode {
         strict: false,
-        no_zero_date: explicit && has(SqlMode::NO_ZERO_DATE),
-        no_zero_in_date: explicit && has(SqlMode::NO_ZERO_IN_DATE),
+        no_zero_date: has(SqlMode::NO_ZERO_DATE),
+        // Dates with a zero month or day are refused by columns only: MONTH('2008-00-00') is 0.
+        no_zero_in_date: false,
         allow_invalid_dates: has(SqlMode::ALLOW_INVALID_DATES),
         // Only a TIME that becomes a date asks for today.
         today: matches!(value, DatumRef::Duration(_)).then(|| local_now(ctx, 0).with_kind(TimeKind::Date, 0)),
@@ -73,7 +73,7 @@ pub(crate) fn to_class(value: Datum, to: &FieldType, ctx: &EvalCtx) -> Result<Da
     if from.tp.eval_type() == to.tp.eval_type() && from.unsigned == to.unsigned {
         return Ok(value);
     }
-    cast(value.as_ref(), &from, to, false, ctx)
+    cast(value.as_ref(), &from, to, ctx)
 }
 
 fn type_of(value: &Datum) -> FieldType {

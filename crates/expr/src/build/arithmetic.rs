@@ -53,7 +53,7 @@ pub(crate) fn binary(op: Op, a: Expr, b: Expr, ctx: &BuildCtx<'_>) -> Result<Exp
     }
     let ty = match (op, class) {
         (Op::IntDiv, _) => int_result(is_unsigned(&a) || is_unsigned(&b)),
-        (_, EvalType::Real) => rt::double(),
+        (_, EvalType::Real) => real_result(op, &a, &b, ctx),
         (_, EvalType::Decimal) => decimal_result(op, &a, &b, ctx),
         (Op::Mod, _) => int_result(is_unsigned(&a)),
         (Op::Sub, _) => int_result((is_unsigned(&a) || is_unsigned(&b)) && !ctx.eval.sql_mode.contains(SqlMode::NO_UNSIGNED_SUBTRACTION)),
@@ -68,6 +68,27 @@ pub(crate) fn binary(op: Op, a: Expr, b: Expr, ctx: &BuildCtx<'_>) -> Result<Exp
 
 fn int_result(unsigned: bool) -> FieldType {
     if unsigned { rt::uint() } else { rt::int() }
+}
+
+/// DOUBLE shows a fixed number of places if both operands have one.
+fn real_result(op: Op, a: &Expr, b: &Expr, ctx: &BuildCtx<'_>) -> FieldType {
+    let places = |e: &Expr| match e.eval_type() {
+        EvalType::Int => Some(0),
+        EvalType::Real | EvalType::Decimal => e.field_type().scale().map(i32::from),
+        _ => None,
+    };
+    let mut ty = rt::double();
+    if let (Some(x), Some(y)) = (places(a), places(b)) {
+        let sum = match op {
+            Op::Mul => x + y,
+            Op::Div => x.max(y) + i32::from(ctx.eval.div_precision_increment),
+            _ => x.max(y),
+        };
+        if sum <= rt::MAX_SCALE {
+            ty.decimal = sum as i8;
+        }
+    }
+    ty
 }
 
 fn decimal_result(op: Op, a: &Expr, b: &Expr, ctx: &BuildCtx<'_>) -> FieldType {

@@ -100,10 +100,9 @@ fn to_temporal(e: Expr, class: EvalType, other: TypeKind, ctx: &BuildCtx<'_>) ->
         _ => cast::to_type(e, &rt::time(6), ctx)?,
     };
     match text {
-        Some(value) if built.as_constant().is_none() => {
+        Some(value) if class == EvalType::Time && is_no_value(&built, ctx) => {
             let kind = match other {
                 TypeKind::Date => "DATE",
-                TypeKind::Time => "TIME",
                 TypeKind::Timestamp => "TIMESTAMP",
                 _ => "DATETIME",
             };
@@ -111,6 +110,11 @@ fn to_temporal(e: Expr, class: EvalType, other: TypeKind, ctx: &BuildCtx<'_>) ->
         }
         _ => Ok(built),
     }
+}
+
+/// The conversion of a constant gives NULL. One that only warns stays, and warns at every execution.
+fn is_no_value(converted: &Expr, ctx: &BuildCtx<'_>) -> bool {
+    converted.as_constant().is_none() && converted.eval_const(&ctx.eval.scratch()).is_ok_and(|v| v.is_null())
 }
 
 /// A TIMESTAMP holds UTC, a DATETIME local time. A constant beside a TIMESTAMP becomes one, so that an index can be used, if it is a

@@ -330,7 +330,7 @@ impl Call {
                 let from = self.args[0].field_type();
                 match arith::cast(&a, &self.ty, explicit, rows) {
                     Some(column) => Ok(Vector::Owned(column)),
-                    None => self.loop_rows(rows, |row| convert::cast(a.get(row), from, &self.ty, explicit, ctx)),
+                    None => self.loop_rows(rows, |row| convert::cast(a.get(row), from, &self.ty, ctx)),
                 }
             }
             Func::Builtin(builtin) => self.builtin_vector(builtin, ctx, chunk),

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use types::{Datum, EvalType, FieldType};
+use types::{Datum, EvalType, FieldType, Time};
 
 use crate::build::cast;
 use crate::collation;
@@ -39,14 +39,23 @@ fn common_type(args: &[Expr]) -> FieldType {
         return rt::double();
     }
     if has(EvalType::Time) && !present.iter().any(numeric) {
-        let fsp = present.iter().map(|a| rt::fsp_of(a.field_type())).max().unwrap_or(0);
-        let all_dates = present.iter().all(|a| a.field_type().tp == types::TypeKind::Date);
+        let fsp = present.iter().map(|a| crate::functions::time::fsp_of(a)).max().unwrap_or(0);
+        let all_dates = present.iter().all(|a| a.field_type().tp == types::TypeKind::Date || is_date_text(a));
         return if all_dates { rt::date() } else { rt::datetime(fsp) };
     }
     if has(EvalType::Duration) && !present.iter().any(numeric) {
         return rt::time(present.iter().map(|a| rt::fsp_of(a.field_type())).max().unwrap_or(0));
     }
     rt::merge_types(present.into_iter().map(Expr::field_type))
+}
+
+/// A constant text that is a date without time.
+fn is_date_text(e: &Expr) -> bool {
+    match e.as_constant() {
+        Some(Datum::Bytes(text)) => Time::parse(text, types::TimeKind::Date, 0, &types::DateMode::default())
+            .is_ok_and(|parsed| !parsed.has_time && !parsed.truncated),
+        _ => false,
+    }
 }
 
 fn build(builtin: &'static Builtin, args: Vec<Expr>, ctx: &BuildCtx<'_>) -> Result<Expr> {

@@ -22,7 +22,7 @@ pub(super) const TABLE: &[Builtin] = &[
     Builtin::new("exp", (1, 1), &[Want::Real], |_| rt::double(), |a| finite(a, a.real(0).exp())),
     Builtin::new("ln", (1, 1), &[Want::Real], |_| rt::double(), |a| logarithm(a, 0, f64::ln)),
     Builtin::new("log", (1, 2), &[Want::Real], |_| rt::double(), log),
-    Builtin::new("log2", (1, 1), &[Want::Real], |_| rt::double(), |a| logarithm(a, 0, f64::log2)),
+    Builtin::new("log2", (1, 1), &[Want::Real], |_| rt::double(), |a| logarithm(a, 0, |v| v.ln() / std::f64::consts::LN_2)),
     Builtin::new("log10", (1, 1), &[Want::Real], |_| rt::double(), |a| logarithm(a, 0, f64::log10)),
     Builtin::new("sin", (1, 1), &[Want::Real], |_| rt::double(), |a| finite(a, a.real(0).sin())),
     Builtin::new("cos", (1, 1), &[Want::Real], |_| rt::double(), |a| finite(a, a.real(0).cos())),

@@ -7,6 +7,7 @@ use types::decimal::RoundMode;
 use types::{Datum, DatumRef, EvalType, FieldType};
 
 use crate::build::arithmetic::numeric_class;
+use crate::build::cast;
 use crate::context::BuildCtx;
 use crate::error::Result;
 use crate::expr::Expr;
@@ -25,32 +26,49 @@ static ROUND_INT: Builtin = Builtin::new("round", (1, 2), &[Want::Int, Want::Int
 static ROUND_DECIMAL: Builtin =
     Builtin::new("round", (1, 2), &[Want::Dec, Want::Int], rounded_type, |a| round_decimal(a, RoundMode::HalfUp));
 static ROUND_REAL: Builtin =
-    Builtin::new("round", (1, 2), &[Want::Real, Want::Int], |_| rt::double(), |a| Ok(Datum::Double(round_real(a.real(0), places(a)))));
+    Builtin::new("round", (1, 2), &[Want::Real, Want::Int], real_type, |a| Ok(Datum::Double(round_real(a.real(0), places(a)))));
 static TRUNCATE_INT: Builtin = Builtin::new("truncate", (2, 2), &[Want::Int, Want::Int], int_like, |a| round_int(a, false));
 static TRUNCATE_DECIMAL: Builtin =
     Builtin::new("truncate", (2, 2), &[Want::Dec, Want::Int], rounded_type, |a| round_decimal(a, RoundMode::Truncate));
-static TRUNCATE_REAL: Builtin = Builtin::new(
-    "truncate",
-    (2, 2),
-    &[Want::Real, Want::Int],
-    |_| rt::double(),
-    |a| Ok(Datum::Double(truncate_real(a.real(0), places(a)))),
-);
+static TRUNCATE_REAL: Builtin =
+    Builtin::new("truncate", (2, 2), &[Want::Real, Want::Int], real_type, |a| Ok(Datum::Double(truncate_real(a.real(0), places(a)))));
 static KEEP_CEIL: Builtin = Builtin::new("ceiling", (1, 1), &[Want::Int], int_like, keep);
 static CEIL_DECIMAL: Builtin = Builtin::new("ceiling", (1, 1), &[Want::Dec], whole_type, |a| whole(a, RoundMode::Ceiling));
-static CEIL_REAL: Builtin = Builtin::new("ceiling", (1, 1), &[Want::Real], |_| rt::double(), |a| Ok(Datum::Double(a.real(0).ceil())));
+static CEIL_REAL: Builtin = Builtin::new("ceiling", (1, 1), &[Want::Real], real_type, |a| Ok(Datum::Double(a.real(0).ceil())));
 static KEEP_FLOOR: Builtin = Builtin::new("floor", (1, 1), &[Want::Int], int_like, keep);
 static FLOOR_DECIMAL: Builtin = Builtin::new("floor", (1, 1), &[Want::Dec], whole_type, |a| whole(a, RoundMode::Floor));
-static FLOOR_REAL: Builtin = Builtin::new("floor", (1, 1), &[Want::Real], |_| rt::double(), |a| Ok(Datum::Double(a.real(0).floor())));
+static FLOOR_REAL: Builtin = Builtin::new("floor", (1, 1), &[Want::Real], real_type, |a| Ok(Datum::Double(a.real(0).floor())));
 
 /// The implementation for the argument's domain: integer, DECIMAL, DOUBLE.
-fn family(args: Vec<Expr>, ctx: &BuildCtx<'_>, by_class: [&'static Builtin; 3]) -> Result<Expr> {
+fn family(mut args: Vec<Expr>, ctx: &BuildCtx<'_>, by_class: [&'static Builtin; 3]) -> Result<Expr> {
     let [int, decimal, real] = by_class;
+    if args.len() == 2 {
+        // A constant number of places decides the type, whatever type it has itself.
+        let places = args.remove(1);
+        args.push(cast::to_class(places, EvalType::Int, ctx)?);
+    }
     match numeric_class(&args[0]) {
+        // Rounding to tens may need a digit more than BIGINT has.
+        EvalType::Int if std::ptr::eq(int, &ROUND_INT) && may_grow(&args) => decimal.build(args, ctx),
         EvalType::Int => int.build(args, ctx),
         EvalType::Decimal => decimal.build(args, ctx),
         _ => real.build(args, ctx),
     }
+}
+
+fn may_grow(args: &[Expr]) -> bool {
+    let keeps = |e: &Expr| matches!(e.as_constant(), Some(Datum::Int(0..) | Datum::UInt(_)));
+    rt::decimal_shape(&args[0]).0 >= 18 && args.get(1).is_some_and(|places| !keeps(places))
+}
+
+/// DOUBLE with as many places as a constant says.
+fn real_type(s: &Signature<'_>) -> FieldType {
+    let mut ty = rt::double();
+    let places = if s.args.len() == 1 { Some(0) } else { s.constant_int(1) };
+    if let Some(places) = places {
+        ty.decimal = places.clamp(0, i64::from(rt::MAX_SCALE)) as i8;
+    }
+    ty
 }
 
 fn int_like(s: &Signature<'_>) -> FieldType {
@@ -65,7 +83,7 @@ fn rounded_type(s: &Signature<'_>) -> FieldType {
     };
     match wanted {
         Some(places) => {
-            let kept = (places.clamp(0, i64::from(rt::MAX_SCALE)) as i32).min(scale);
+            let kept = places.clamp(0, i64::from(rt::MAX_SCALE)) as i32;
             rt::decimal(int + 1 + kept, kept)
         }
         None => rt::decimal(int + 1 + scale, scale),

@@ -272,7 +272,7 @@ fn soundex_code(c: char) -> Option<u8> {
 
 fn soundex(a: &Args<'_>) -> Result<Datum> {
     let text = a.text(0);
-    let mut letters = text.chars().filter(|c| c.is_alphabetic()).map(|c| c.to_uppercase().next().unwrap_or(c));
+    let mut letters = text.chars().filter(|c| c.is_alphabetic()).map(|c| c.to_ascii_uppercase());
     let Some(first) = letters.next() else { return Ok(Datum::Bytes(Vec::new())) };
     let mut out = String::from(first);
     let mut last = soundex_code(first).unwrap_or(b'0');

@@ -164,11 +164,12 @@ fn build_addtime(builtin: &'static Builtin, mut args: Vec<Expr>, ctx: &BuildCtx<
     let collation = ctx.eval.collation_connection;
     let mut span = args.remove(1);
     if !matches!(span.eval_type(), EvalType::Duration | EvalType::String | EvalType::Time) {
-        span = cast::to_class(span, EvalType::Duration, ctx)?;
+        span = cast::to_string(span, collation, ctx)?;
     }
     let base = args.remove(0);
     let fsp = fsp_of(&base).max(fsp_of(&span));
     let (base, ty) = match base.eval_type() {
+        EvalType::Time if base.field_type().tp == TypeKind::Date => (base, rt::string(29, collation)),
         EvalType::Time => (cast::to_want(base, Want::DateTime, collation, ctx)?, rt::datetime(fsp)),
         EvalType::Duration => (base, rt::time(fsp)),
         _ => (cast::to_string(base, collation, ctx)?, rt::string(29, collation)),
@@ -196,6 +197,7 @@ fn add_time(a: &Args<'_>, subtract: bool) -> Result<Datum> {
     let span = if subtract { -span } else { span };
     let fsp = rt::fsp_of(&a.call.ty);
     let sum = match base {
+        Temporal::At(t) if !is_countable(t) => return not_a_date(a, &t.to_string()),
         Temporal::At(t) => {
             match from_total_micros(total_micros(t) + span, TimeKind::DateTime, if a.call.ty.tp.is_string() { 6 } else { fsp }) {
                 Some(t) => Temporal::At(t),

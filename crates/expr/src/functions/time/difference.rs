@@ -60,7 +60,7 @@ fn build_timediff(args: Vec<Expr>, ctx: &BuildCtx<'_>) -> Result<Expr> {
     let fsp = args.iter().map(fsp_of).max().unwrap_or(0);
     let as_text = |e: Expr| match e.eval_type() {
         EvalType::Time | EvalType::Duration | EvalType::String => Ok(e),
-        _ => cast::to_class(e, EvalType::Duration, ctx),
+        _ => cast::to_string(e, ctx.eval.collation_connection, ctx),
     };
     let args = args.into_iter().map(as_text).collect::<Result<Vec<_>>>()?;
     let mut built = TIMEDIFF.build(args, ctx)?;

@@ -56,7 +56,7 @@ fn unix_timestamp(a: &Args<'_>) -> Result<Datum> {
 
 fn build_from_unixtime(mut args: Vec<Expr>, ctx: &BuildCtx<'_>) -> Result<Expr> {
     let format = if args.len() == 2 { args.pop() } else { None };
-    let fsp = args.first().map_or(0, fsp_of);
+    let fsp = args.first().map_or(0, |a| rt::fsp_of(a.field_type()));
     let mut built = FROM_UNIXTIME.build(args, ctx)?;
     *built.field_type_mut() = rt::datetime(fsp);
     match format {

@@ -128,8 +128,7 @@ fn build_extract(mut args: Vec<Expr>, ctx: &BuildCtx<'_>) -> Result<Expr> {
     let arg = match arg.eval_type() {
         EvalType::Time | EvalType::Duration => arg,
         _ if unit.is_of_date() => cast::to_class(arg, EvalType::Time, ctx)?,
-        EvalType::String => arg,
-        _ => cast::to_class(arg, EvalType::Duration, ctx)?,
+        _ => cast::to_string(arg, ctx.eval.collation_connection, ctx)?,
     };
     EXTRACT.build_with(vec![arg], ctx, CallData::Unit(unit))
 }
@@ -143,6 +142,9 @@ fn extract(a: &Args<'_>) -> Result<Datum> {
     };
     let (date, span) = match value {
         Temporal::At(t) => (t, t.to_duration()),
+        Temporal::Span(_) if matches!(a.datum(0), types::DatumRef::Time(_)) => {
+            (a.time(0).unwrap_or(Time::zero(TimeKind::Date, 0)), Duration::ZERO)
+        }
         Temporal::Span(d) if unit.is_of_date() => match cast_today(a, d) {
             Some(t) => (t, d),
             None => return Ok(Datum::Null),

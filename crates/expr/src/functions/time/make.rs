@@ -3,7 +3,7 @@
 use types::time::MICROS_PER_SECOND;
 use types::{Datum, Duration, EvalType, Time, TimeKind};
 
-use super::{clipped, fsp_of};
+use super::clipped;
 use crate::build::cast;
 use crate::context::BuildCtx;
 use crate::error::Result;
@@ -46,7 +46,7 @@ fn makedate(a: &Args<'_>) -> Result<Datum> {
 
 /// Seconds with the digits their argument has.
 fn with_seconds(e: Expr, ctx: &BuildCtx<'_>) -> Result<(Expr, u8)> {
-    let fsp = fsp_of(&e);
+    let fsp = rt::fsp_of(e.field_type());
     match e.eval_type() {
         EvalType::String | EvalType::Real => Ok((cast::to_type(e, &rt::decimal(rt::MAX_PRECISION, 6), ctx)?, fsp)),
         _ => Ok((e, fsp)),

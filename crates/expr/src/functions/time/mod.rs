@@ -47,7 +47,7 @@ fn unit_of(e: &Expr, function: &str) -> Result<IntervalUnit> {
 }
 
 /// Digits of fractional seconds an expression has as a temporal value; a constant text has those that are written.
-fn fsp_of(e: &Expr) -> u8 {
+pub(crate) fn fsp_of(e: &Expr) -> u8 {
     match e.as_constant() {
         Some(Datum::Bytes(text)) if e.eval_type() == EvalType::String => {
             let digits =
@@ -58,6 +58,9 @@ fn fsp_of(e: &Expr) -> u8 {
         _ => rt::fsp_of(e.field_type()),
     }
 }
+
+/// A text is read as a date with time only if it has this many characters.
+const SHORTEST_DATETIME: usize = 12;
 
 /// A value that is a date with time, or a span of time.
 #[derive(Clone, Copy)]
@@ -70,11 +73,15 @@ impl Temporal {
     /// Reads a value; a text is a date with time if it can be read as one. `None` for what is neither.
     fn read(value: DatumRef<'_>, zone: &types::TimeZone) -> Option<Temporal> {
         match value {
+            // A date has no time of day to compute with.
+            DatumRef::Time(t) if t.kind() == TimeKind::Date => Some(Temporal::Span(Duration::ZERO)),
             DatumRef::Time(t) => Some(Temporal::At(t.to_zone(zone))),
             DatumRef::Duration(d) => Some(Temporal::Span(d)),
             DatumRef::Bytes(text) => {
-                let looks_like_date = text.iter().filter(|b| matches!(b, b'-' | b'/')).count() >= 2 || text.len() >= 14;
-                if looks_like_date && let Ok(parsed) = Time::parse(text, TimeKind::DateTime, 6, &DateMode::default()) {
+                if text.trim_ascii().len() >= SHORTEST_DATETIME
+                    && let Ok(parsed) = Time::parse(text, TimeKind::DateTime, 6, &DateMode::default())
+                    && parsed.has_time
+                {
                     return Some(Temporal::At(parsed.time));
                 }
                 Duration::parse(text, 6).ok().map(|parsed| Temporal::Span(parsed.duration))
