@@ -272,6 +272,16 @@ fn merge_decimals(a: &FieldType, b: &FieldType) -> FieldType {
     decimal(ia.max(ib) + scale, scale)
 }
 
+/// DOUBLE with a fixed number of places if both sides have one.
+fn merge_reals(a: &FieldType, b: &FieldType) -> FieldType {
+    let places = |t: &FieldType| if t.tp.eval_type() == EvalType::Int { Some(0) } else { t.scale() };
+    let mut ty = double();
+    if let (Some(x), Some(y)) = (places(a), places(b)) {
+        ty.decimal = x.max(y) as i8;
+    }
+    ty
+}
+
 /// The type that holds values of both types (MySQL's rules for UNION, CASE, COALESCE, IF …).
 pub fn merge_two(a: &FieldType, b: &FieldType) -> FieldType {
     use EvalType as E;
@@ -282,7 +292,7 @@ pub fn merge_two(a: &FieldType, b: &FieldType) -> FieldType {
             (E::Int, E::Int) => merge_ints(a, b),
             (E::Int | E::Decimal, E::Int | E::Decimal) if x != TypeKind::Year || y != TypeKind::Year => merge_decimals(a, b),
             (E::Real, E::Real) if x == TypeKind::Float && y == TypeKind::Float => float(),
-            (E::Real, E::Int | E::Decimal | E::Real) | (E::Int | E::Decimal, E::Real) => double(),
+            (E::Real, E::Int | E::Decimal | E::Real) | (E::Int | E::Decimal, E::Real) => merge_reals(a, b),
             (E::Time, E::Time) if x == y => temporal_max(x, a, b),
             (E::Time, E::Time) | (E::Time, E::Duration) | (E::Duration, E::Time) => datetime(fsp_of(a).max(fsp_of(b))),
             (E::Duration, E::Duration) => time(fsp_of(a).max(fsp_of(b))),

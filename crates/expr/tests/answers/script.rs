@@ -461,7 +461,9 @@ impl<'c> Reader<'c> {
                 args.push(self.expr(0)?);
                 let Token::Word(unit) = self.next() else { panic!("INTERVAL needs a unit") };
                 args.push(constant_text(&unit));
-            } else if let (Token::Word(direction), "trim") = (self.peek().clone(), name) {
+            } else if let (Token::Word(direction), "trim") = (self.peek().clone(), name)
+                && ["both", "leading", "trailing"].contains(&direction.to_lowercase().as_str())
+            {
                 // trim(both 'x' from 'y')
                 self.at += 1;
                 let remove = self.expr(0)?;
