@@ -162,6 +162,17 @@ enum Protocol {
     TwoPhase,
 }
 
+/// Adds to [`Error::KeyExists`] what was to be written: the message to the user speaks of the new row's values.
+fn with_refused_value(error: Error, request: &PrewriteRequest) -> Error {
+    match error {
+        Error::KeyExists { key, value: None } => {
+            let value = request.mutations.iter().find(|mutation| mutation.key == key).map(|mutation| mutation.value.clone());
+            Error::KeyExists { key, value }
+        }
+        error => error,
+    }
+}
+
 impl Committer {
     /// Commits; returns the commit timestamp.
     pub(crate) async fn commit(mut self, buffer: MemBuffer, locked: FxHashSet<Bytes>) -> Result<TimeStamp> {
@@ -276,7 +287,7 @@ impl Committer {
             for error in response.errors {
                 match error {
                     KeyError { locked: Some(lock), .. } => locks.push(*lock),
-                    error => return Err(Error::from(error)),
+                    error => return Err(with_refused_value(Error::from(error), &request)),
                 }
             }
             self.client.resolve_for_write(&locks, self.start_ts, &mut backoff).await?;

@@ -45,7 +45,7 @@ pub enum Error {
     KeyExists {
         /// The key.
         key: Bytes,
-        /// Its value, where the store looked it up anyway.
+        /// At commit: the value that was to be written under the key.
         value: Option<Bytes>,
     },
     /// Waited for a lock longer than allowed.

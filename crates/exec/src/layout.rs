@@ -34,6 +34,10 @@ pub fn handle_text(table: &TableInfo, handle: &Handle) -> String {
             let HandleKind::Common { parts } = handle_kind(table) else { return format!("{bytes:02x?}") };
             let mut rest = &bytes[..];
             let values = parts.iter().map(|part| match types::value::decode_key_datum(&mut rest, &part.ty, part.desc) {
+                // Of text there is only the sort key, which is the text itself under a binary collation.
+                Ok(types::Datum::Bytes(key)) if part.ty.is_text() && !part.ty.collation.is_bin() => {
+                    key.iter().map(|byte| format!("{byte:02x}")).collect()
+                }
                 Ok(value) => datum_text(value.as_ref(), &part.ty),
                 Err(_) => "?".to_owned(),
             });

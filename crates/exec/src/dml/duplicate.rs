@@ -11,8 +11,8 @@ use crate::layout::{all_columns, datum_text, handle_kind, index_codec, key_name}
 
 /// MySQL's error for a key that exists: `Duplicate entry '1' for key 't.PRIMARY'`.
 ///
-/// The values come from the key where it holds them, else from what the store has under it. A key that cannot be understood (its table is
-/// gone) is shown in hexadecimal digits.
+/// `value` is what was to be written under the key: it gives back the values of strings, of which the key has only the sort keys. A key that
+/// cannot be understood (its table is gone) is shown in hexadecimal digits.
 pub fn duplicate_entry(schema: &InfoSchema, key: &[u8], value: Option<&[u8]>) -> Error {
     let described = decode_table_id(key).ok().and_then(|id| schema.table_by_id(id)).and_then(|table| describe(&table, key, value));
     described.unwrap_or_else(|| {
@@ -28,7 +28,8 @@ fn describe(table: &TableInfo, key: &[u8], value: Option<&[u8]>) -> Option<Error
     let (_, index, _) = decode_index_key(key).ok()?;
     let index = table.index_by_id(index)?;
     let codec = index_codec(table, index);
-    let value = value.filter(|value| IndexValue::parse(value).is_ok())?;
+    // A plain index value is enough where the key alone tells everything.
+    let value = value.filter(|value| IndexValue::parse(value).is_ok()).unwrap_or(&[0; 8]);
     let (_, values) = codec.decode(key, value).ok()?;
     let texts = values.iter().zip(&codec.parts).map(|(value, part)| datum_text(value.as_ref(), &part.ty)).collect::<Vec<_>>();
     Some(Error::DuplicateEntry { entry: texts.join("-"), key: key_name(table, &index.name) })
