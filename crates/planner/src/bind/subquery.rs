@@ -5,6 +5,7 @@
 //! | scalar | evaluated once into a parameter slot | left outer `Apply` of at most one row |
 //! | EXISTS | evaluated once into a slot | semi/anti `Apply` as a conjunct of WHERE, else a mark |
 //! | IN, = ANY, <> ALL | semi/null-aware anti join as a conjunct of WHERE, else a mark | the same, as `Apply` |
+//! | other ANY, ALL | semi/anti join by the comparison as a conjunct of WHERE, else two marks | the same, as `Apply` |
 //!
 //! `Apply`s whose dependence is a plain condition are turned into joins by the rule `decorrelate`.
 
@@ -44,6 +45,10 @@ impl<'a> Binder<'a> {
                         (ast::Expr::Exists(query), _) => self.bind_exists(query, false, Use::Conjunct)?,
                         _ => match as_membership(e).or(negated_inner.and_then(as_membership).map(Membership::negate)) {
                             Some(membership) => self.bind_membership(membership, cx, Use::Conjunct)?,
+                            None if matches!(e, ast::Expr::Quantified { .. }) => {
+                                self.bind_quantified_conjunct(e, cx)?;
+                                None
+                            }
                             None => {
                                 let bound = self.bind_expr(e, cx)?;
                                 Some(self.as_condition(bound)?)
@@ -66,7 +71,7 @@ impl<'a> Binder<'a> {
             ast::Expr::Exists(query) => self.bind_exists(query, false, Use::Value)?,
             _ => match as_membership(e) {
                 Some(membership) => self.bind_membership(membership, cx, Use::Value)?,
-                None => return Err(Error::unsupported("comparison with ANY or ALL of a subquery")),
+                None => return self.bind_quantified_value(e, cx),
             },
         };
         Ok(bound.expect("a subquery used as a value leaves an expression"))
@@ -131,6 +136,65 @@ impl<'a> Binder<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// `x op ANY (query)` and `x op ALL (query)` where only true rows matter: some row, or no row that is not so.
+    fn bind_quantified_conjunct(&mut self, e: &'a ast::Expr, cx: ExprCx) -> Result<()> {
+        let (comparison, bound, frame, all) = self.bind_quantified(e, cx)?;
+        if !all {
+            self.push_pending(JoinKind::Semi, bound.plan, frame, vec![comparison], vec![], None);
+            return Ok(());
+        }
+        let holds = self.op(Op::IsTrue, vec![comparison])?;
+        let fails = self.op(Op::Not, vec![holds])?;
+        self.push_pending(JoinKind::AntiSemi, bound.plan, frame, vec![fails], vec![], None);
+        Ok(())
+    }
+
+    /// The value of `x op ANY (query)` or `x op ALL (query)`: decided by a row that is true (ANY) or false (ALL); else NULL when some comparison
+    /// is; else the opposite. The subquery is bound once for each of the two questions.
+    fn bind_quantified_value(&mut self, e: &'a ast::Expr, cx: ExprCx) -> Result<Expr> {
+        let mut marks = vec![];
+        let mut for_all = false;
+        for question in 0..2 {
+            let (comparison, bound, frame, all) = self.bind_quantified(e, cx)?;
+            for_all = all;
+            let condition = match (question, all) {
+                (0, false) => comparison,
+                (0, true) => self.op(Op::IsFalse, vec![comparison])?,
+                _ => self.op(Op::IsNull, vec![comparison])?,
+            };
+            let mark = self.columns.add_computed(FieldType::boolean().with_not_null());
+            self.push_pending(JoinKind::Mark, bound.plan, frame, vec![condition], vec![], Some(mark));
+            marks.push(self.columns.expr(mark));
+        }
+        let truth = |value: bool| Expr::constant(types::Datum::Int(i64::from(value)), FieldType::boolean().with_not_null());
+        let unknown = marks.pop().unwrap_or_else(|| truth(false));
+        let decided = marks.pop().unwrap_or_else(|| truth(false));
+        let null = Expr::constant(types::Datum::Null, FieldType::null());
+        let undecided = self.op(Op::If, vec![unknown, null, truth(for_all)])?;
+        self.op(Op::If, vec![decided, truth(!for_all), undecided])
+    }
+
+    fn bind_quantified(&mut self, e: &'a ast::Expr, cx: ExprCx) -> Result<(Expr, BoundQuery, Frame, bool)> {
+        let ast::Expr::Quantified { op, left, all, query } = e else { return Err(Error::unsupported(e.to_string())) };
+        let op = match op {
+            ast::BinaryOp::Eq => Op::Eq,
+            ast::BinaryOp::Ne => Op::Ne,
+            ast::BinaryOp::Lt => Op::Lt,
+            ast::BinaryOp::Le => Op::Le,
+            ast::BinaryOp::Gt => Op::Gt,
+            ast::BinaryOp::Ge => Op::Ge,
+            _ => return Err(Error::unsupported(e.to_string())),
+        };
+        let left = self.bind_expr(left, cx.without_params())?;
+        if matches!(left.as_op(), Some((Op::Row, _))) {
+            return Err(Error::OperandColumns { expected: 1 });
+        }
+        let (bound, frame) = self.bind_block(query)?;
+        let [column] = &bound.output[..] else { return Err(Error::OperandColumns { expected: 1 }) };
+        let comparison = self.op(op, vec![left, self.columns.expr(column.col)])?;
+        Ok((comparison, bound, frame, *all))
     }
 
     /// A subquery evaluated once per execution: its value is a parameter.
