@@ -47,7 +47,7 @@ mod writes;
 pub use error::{Error, PessimisticLockLoss, Result, WriteConflictReason};
 pub use lock::{Lock, LockKind};
 pub use policy::{LockPolicy, LockVerdict};
-pub use reader::{Commit, CurrentVersion, KnownEmpty, LoadedLock, MemoryLocks, MvccReader, NoMemoryLocks, VersionValue};
+pub use reader::{Commit, CurrentVersion, KnownEmpty, LoadedLock, MemoryLocks, MvccReader, NoMemoryLocks, RecordBytes, VersionValue};
 pub use record::{CommitKind, DataRecord, HistoryRecord, RECORD_FORMAT, TxnRecord, VersionKind, encode_key, history_key, txn_key};
 pub use scanner::{ScanOptions, Scanner};
 pub use status::TxnStatus;

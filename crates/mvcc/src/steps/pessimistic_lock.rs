@@ -8,8 +8,8 @@ use bytes::Bytes;
 use engine::EngineRead;
 
 use crate::{
-    Commit, CurrentVersion, Error, LoadedLock, Lock, LockKind, LockPlace, MvccReader, MvccTxn, Result, TxnStatus, WriteConflictReason,
-    guards, reader::KeyState,
+    Commit, CurrentVersion, Error, LoadedLock, Lock, LockKind, LockPlace, MvccReader, MvccTxn, RecordBytes, Result, TxnStatus,
+    WriteConflictReason, guards, reader::KeyState, record::HEADER_LEN,
 };
 
 /// What all keys of a request have in common.
@@ -35,6 +35,8 @@ pub struct PessimisticLockProps {
     pub lock_only_if_exists: bool,
     /// Locks the key even when it was committed behind for_update_ts.
     pub lock_with_conflict: bool,
+    /// Answers the whole record too, for a caller that remembers it ([`MemoryLocks::known_record`](crate::MemoryLocks::known_record)).
+    pub return_record: bool,
 }
 
 /// A key that was locked, or was not because it does not exist.
@@ -48,6 +50,8 @@ pub struct LockedKey {
     pub conflict_ts: Option<TimeStamp>,
     /// Whether there is a lock now; false only with `lock_only_if_exists`.
     pub locked: bool,
+    /// With `return_record`: the record in `data`, `Some(None)` when there is none.
+    pub record: Option<Option<Bytes>>,
 }
 
 /// Locks one key; with `should_not_exist` the key must not exist.
@@ -70,13 +74,16 @@ pub fn pessimistic_lock<R: EngineRead>(
     if should_not_exist && let Some(existing) = existing {
         return Err(already_exists(key, existing));
     }
-    let answer = |locked| LockedKey {
-        exists: existing.is_some(),
-        value: existing.filter(|_| props.return_value || conflict_ts.is_some()).map(|existing| Bytes::copy_from_slice(existing.value())),
-        conflict_ts,
-        locked,
+    let record = props.return_record.then(|| state.current.as_ref().map(|current| Bytes::copy_from_slice(current.record())));
+    let value_of = |existing: &CurrentVersion<RecordBytes<R::Value<'_>>>| match &record {
+        // One copy serves both.
+        Some(Some(record)) => record.slice(HEADER_LEN..),
+        _ => Bytes::copy_from_slice(existing.value()),
     };
-    if existing.is_none() && props.lock_only_if_exists && own.is_none() {
+    let value = existing.filter(|_| props.return_value || conflict_ts.is_some()).map(value_of);
+    let exists = existing.is_some();
+    let answer = |locked| LockedKey { exists, value, conflict_ts, locked, record };
+    if !exists && props.lock_only_if_exists && own.is_none() {
         return Ok(answer(false));
     }
     put_lock(txn, props, key, own.as_ref(), conflict_ts);
@@ -100,7 +107,7 @@ fn refuse_after_the_end<R: EngineRead>(
     reader: &mut MvccReader<'_, R>,
     props: &PessimisticLockProps,
     key: &[u8],
-    state: &KeyState<R::Value<'_>>,
+    state: &KeyState<RecordBytes<R::Value<'_>>>,
 ) -> Result<()> {
     let start_ts = props.start_ts;
     match reader.txn_status_behind(key, start_ts, state.current.as_ref())? {

@@ -20,8 +20,8 @@ use bytes::Bytes;
 use engine::EngineRead;
 
 use crate::{
-    Commit, CurrentVersion, Error, LoadedLock, Lock, LockKind, LockPlace, MvccReader, MvccTxn, PessimisticLockLoss, Result, TxnStatus,
-    WriteConflictReason, guards, reader::KeyState, writes::OnePhaseWrite,
+    Commit, CurrentVersion, Error, LoadedLock, Lock, LockKind, LockPlace, MvccReader, MvccTxn, PessimisticLockLoss, RecordBytes, Result,
+    TxnStatus, WriteConflictReason, guards, reader::KeyState, writes::OnePhaseWrite,
 };
 
 /// What a transaction does to a key.
@@ -255,7 +255,7 @@ fn check_conflict<R: EngineRead>(
     props: &PrewriteProps,
     key: &[u8],
     check: PessimisticCheck,
-    state: &KeyState<R::Value<'_>>,
+    state: &KeyState<RecordBytes<R::Value<'_>>>,
 ) -> Result<Option<Prewritten>> {
     // Rule 7: a request that comes again, or too late, is told what became of its transaction rather than of a conflict.
     let fate = reader.txn_status_behind(key, props.start_ts, state.current.as_ref())?;

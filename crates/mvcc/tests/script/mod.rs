@@ -220,6 +220,7 @@ impl Machine {
             return_value: words.flag("value"),
             lock_only_if_exists: words.flag("if_exists"),
             lock_with_conflict: words.flag("with_conflict"),
+            return_record: false,
         };
         let should_not_exist = words.flag("not_exists");
         let (mut txn, mut out) = (MvccTxn::new(), String::new());

@@ -49,7 +49,7 @@ enum Refusal {
     /// It must be waited for.
     Wait(LockInfo),
     /// The answer to the client.
-    Answer(KeyError),
+    Answer(Box<KeyError>),
 }
 
 /// Locks made by a request that has not succeeded yet; undone when dropped.
@@ -90,7 +90,7 @@ impl<E: Engine> Storage<E> {
                 Some(Refusal::Answer(error)) => {
                     // Undone below, which needs the latches.
                     drop(latches);
-                    return Ok(Err(error));
+                    return Ok(Err(*error));
                 }
                 Some(Refusal::Wait(lock)) => {
                     let Some(wait_until) = wait_until else { return Ok(Err(locked_by(lock))) };
@@ -184,7 +184,7 @@ impl<E: Engine> Storage<E> {
                     locked.push(locked_key);
                 }
                 Err(mvcc::Error::KeyIsLocked { key, lock }) => return Ok(Some(Refusal::Wait(lock_info(key, &lock)))),
-                Err(error) => return Ok(Some(Refusal::Answer(key_error(error)?))),
+                Err(error) => return Ok(Some(Refusal::Answer(Box::new(key_error(error)?)))),
             }
         }
         Ok(None)
@@ -199,11 +199,14 @@ impl<E: Engine> Inner<E> {
         let known_empty = KnownEmpty { lock: self.no_stored_locks(), txn: !self.record_floor.may_concern(key, props.start_ts) };
         let mut reader = MvccReader::new(&self.engine).with_tier(tier).with_memory_locks(&self.pessimistic).with_known_empty(known_empty);
         let mut txn = MvccTxn::new();
-        let locked = steps::pessimistic_lock(&mut reader, &mut txn, &props, key, *should_not_exist)?;
+        let mut locked = steps::pessimistic_lock(&mut reader, &mut txn, &props, key, *should_not_exist)?;
         debug_assert!(txn.batch.is_empty(), "pessimistic locks are kept in memory");
         let mut is_new = false;
         for (key, lock) in txn.memory_locks {
             is_new |= self.pessimistic.put(key, lock);
+        }
+        if is_new && let Some(record) = locked.record.take() {
+            self.pessimistic.remember(key, record);
         }
         Ok((locked, is_new))
     }
@@ -243,6 +246,7 @@ impl LockCommand {
                 return_value: request.return_values,
                 lock_only_if_exists: request.lock_only_if_exists,
                 lock_with_conflict: forced,
+                return_record: true,
             },
         }
     }
