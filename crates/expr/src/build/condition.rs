@@ -29,16 +29,12 @@ pub(crate) fn logic(op: Op, args: Vec<Expr>, ctx: &BuildCtx<'_>) -> Result<Expr>
         flipped.func = Func::Op(negated, class);
         return Ok(Expr::Call(flipped));
     }
-    if args.len() > 2 {
-        let mut iter = args.into_iter();
-        let first = iter.next().into_iter().collect::<Vec<_>>();
-        let tree = iter.fold(first, |mut acc, next| {
-            acc.push(next);
-            vec![null_if_operand_is(call(Func::Op(op, EvalType::Int), acc, rt::boolean()))]
-        });
-        return Ok(tree.into_iter().next().unwrap_or_else(|| unreachable!("a fold over at least three operands leaves one")));
+    let join = |operands| null_if_operand_is(call(Func::Op(op, EvalType::Int), operands, rt::boolean()));
+    if args.len() <= 2 {
+        return Ok(join(args));
     }
-    Ok(null_if_operand_is(call(Func::Op(op, EvalType::Int), args, rt::boolean())))
+    let joined = args.into_iter().reduce(|left, right| join(vec![left, right]));
+    Ok(joined.expect("there are at least three operands"))
 }
 
 pub(crate) fn is(op: Op, a: Expr, ctx: &BuildCtx<'_>) -> Result<Expr> {

@@ -31,7 +31,7 @@ pub(crate) mod time;
 use types::{Datum, FieldType};
 
 pub use args::Args;
-pub use registry::{build_call, is_builtin};
+pub use registry::{build_call, function_names, is_builtin, unsupported_functions};
 
 use crate::collation::Derived;
 use crate::context::BuildCtx;

@@ -97,8 +97,25 @@ const UNSUPPORTED: &[&str] = &[
     "wait_for_executed_gtid_set",
 ];
 
+/// Beginnings of names: JSON and spatial functions.
+const UNSUPPORTED_FAMILIES: &[&str] = &["json_", "st_", "mbr", "geom"];
+
 fn is_unsupported(lower: &str) -> bool {
-    UNSUPPORTED.contains(&lower) || ["json_", "st_", "mbr", "geom"].iter().any(|family| lower.starts_with(family))
+    UNSUPPORTED.contains(&lower) || UNSUPPORTED_FAMILIES.iter().any(|family| lower.starts_with(family))
+}
+
+/// The names of all built-in functions with the fewest and most arguments they take ([`ANY`](super::ANY) for no limit), in no order.
+pub fn function_names() -> Vec<(&'static str, u8, u8)> {
+    let arity = |entry: &Entry| match entry {
+        Entry::Table(b) => (b.min_args, b.max_args),
+        Entry::Special(s) => s.arity,
+    };
+    registry().iter().map(|(name, entry)| (*name, arity(entry).0, arity(entry).1)).collect()
+}
+
+/// Functions of MySQL that are error 1235 here, by name or, where it ends in `_`, by the beginning of their names.
+pub fn unsupported_functions() -> Vec<&'static str> {
+    UNSUPPORTED.iter().chain(UNSUPPORTED_FAMILIES).copied().collect()
 }
 
 /// Whether a built-in function of this name exists.

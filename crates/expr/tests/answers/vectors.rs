@@ -134,6 +134,73 @@ fn rows_of(e: &Expr, ctx: &EvalCtx, chunk: &Chunk) -> Result<Vec<Datum>, u16> {
     Ok((0..column.len()).map(|i| column.datum(i)).collect())
 }
 
+/// An argument of any function: usual and extreme values of every type, and words that are syntax.
+fn argument(seed: u32) -> Expr {
+    let text = |s: &str| (Datum::from(s), FieldType::varchar(40).with_collation(Collation::Utf8mb4_0900AiCi));
+    let texts = [
+        "",
+        "a",
+        "abc,d",
+        "12",
+        "-1.5e3",
+        "2024-02-29 10:11:12",
+        "10:11:12",
+        "DAY",
+        "DAY_SECOND",
+        "utf8mb4",
+        "%Y-%m-%d",
+        "(a",
+        "é日",
+        "\\",
+    ];
+    let ints = [0, 1, -1, 3, 64, -64, i64::MAX, i64::MIN, 20_240_229];
+    let pick = (seed / 8) as usize;
+    let (value, ty) = match seed % 8 {
+        0 => (Datum::Null, FieldType::null()),
+        1 | 2 => text(texts[pick % texts.len()]),
+        3 => (Datum::Int(ints[pick % ints.len()]), FieldType::bigint()),
+        4 => (Datum::UInt([0, 5, u64::MAX][pick % 3]), FieldType::unsigned_bigint()),
+        5 => (Datum::Double([0.0, -0.5, 1e300, -1e300, 2.5][pick % 5]), FieldType::double()),
+        6 => (Datum::Decimal(Decimal::from_unscaled([0, 15, -99_999_999_999, 1][pick % 4], 1)), FieldType::decimal(20, 1)),
+        _ => {
+            let micros = [0, -1_000_000, 253_402_300_799_000_000, -62_000_000_000_000_000][pick % 4];
+            (Time::from_unix_micros(micros, TimeKind::DateTime, 0).map_or(Datum::Null, Datum::Time), FieldType::datetime(0))
+        }
+    };
+    Expr::constant(value, ty)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    /// No argument makes a function panic, and its columns are what its rows are.
+    #[test]
+    fn every_function_survives_every_argument(seeds in prop::collection::vec(any::<u32>(), 12)) {
+        let ctx = EvalCtx { max_allowed_packet: 1 << 16, ..context() };
+        let build = BuildCtx::new(&ctx);
+        for (name, min, max) in expr::functions::function_names() {
+            for count in min..=max.min(min + 2).min(6) {
+                let args: Vec<Expr> = (0..count).map(|i| argument(seeds[usize::from(i)].wrapping_add(name.len() as u32 * 7919))).collect();
+                if name == "benchmark" {
+                    continue;
+                }
+                let Ok(constant) = build_call(name, args.clone(), &build) else { continue };
+                let _ = constant.eval_const(&ctx);
+                // The same over columns, where that builds.
+                let columns: Vec<Column> = args.iter().map(|a| Column::repeat(a.field_type(), a.as_constant().expect("a constant").as_ref(), 2)).collect();
+                let over: Vec<Expr> = args.iter().enumerate().map(|(i, a)| Expr::column(i, a.field_type().clone())).collect();
+                let (Ok(e), false) = (build_call(name, over, &build), columns.is_empty()) else { continue };
+                let chunk = Chunk::from_columns(columns);
+                let by_row = rows_of(&e, &ctx, &chunk);
+                let by_column = e.eval_chunk(&ctx, &chunk).map(|c| (0..c.len()).map(|i| c.datum(i)).collect::<Vec<_>>()).map_err(|e| e.code());
+                if e.is_deterministic() {
+                    prop_assert_eq!(by_row, by_column, "{}", e);
+                }
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 

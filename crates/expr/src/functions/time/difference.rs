@@ -110,7 +110,7 @@ fn timestampdiff(a: &Args<'_>) -> Result<Datum> {
 /// Months since the year 0 of `YYMM` or `YYYYMM`; `None` if that is no period.
 fn period_months(period: i64) -> Option<i64> {
     let (year, month) = (period / 100, period % 100);
-    if period <= 0 || !(1..=12).contains(&month) {
+    if !(1..100 * LAST_PERIOD_MONTH / 12).contains(&period) || !(1..=12).contains(&month) {
         return None;
     }
     let year = match year {
@@ -121,13 +121,16 @@ fn period_months(period: i64) -> Option<i64> {
     Some(year * 12 + month - 1)
 }
 
+/// Periods have at most 12 digits of a year.
+const LAST_PERIOD_MONTH: i64 = 12_000_000_000_000;
+
 fn bad_period(name: &str) -> Error {
     Error::WrongArguments { name: name.to_owned() }
 }
 
 fn period_add(a: &Args<'_>) -> Result<Datum> {
     let months = period_months(a.int(0)).ok_or_else(|| bad_period("period_add"))?;
-    let sum = months.checked_add(a.int(1)).filter(|m| *m >= 0).ok_or_else(|| bad_period("period_add"))?;
+    let sum = months.checked_add(a.int(1)).filter(|m| (0..LAST_PERIOD_MONTH).contains(m)).ok_or_else(|| bad_period("period_add"))?;
     Ok(Datum::Int(sum / 12 * 100 + sum % 12 + 1))
 }
 
