@@ -195,7 +195,12 @@ impl Committer {
         }
         mutations.put_first(&primary);
         let keys = if protocol == Protocol::OnePhase { Vec::new() } else { mutations.lock_keys() };
-        match self.prewrite_all(mutations, &primary, protocol, &keys).await {
+        // If the caller goes away in the middle, its pessimistic locks must not stay until their time to live is over. Those that the commit
+        // has turned into something else meanwhile are not touched by giving them back.
+        let guard = ReleaseWhenDropped { release: Some(self.release_of(locked)) };
+        let result = self.prewrite_all(mutations, &primary, protocol, &keys).await;
+        let locked = guard.disarm();
+        match result {
             Ok(Prewritten { one_pc_commit_ts: Some(commit_ts), .. }) => Ok(commit_ts),
             Ok(Prewritten { min_commit_ts: Some(commit_ts), .. }) => {
                 self.commit_in_background(keys, commit_ts);
@@ -279,7 +284,12 @@ impl Committer {
         let cancel = CancelToken::never();
         let mut backoff = Backoff::new(self.client.env(), &cancel, None, RESOLVE_BUDGET);
         loop {
-            let response = self.client.store().prewrite(&request).await?;
+            let response = match self.client.store().prewrite(&request).await {
+                // Refused before it was written.
+                Err(Error::StoreBusy) if backoff.wait().await? => continue,
+                Err(Error::Undetermined { reason, .. }) => return Err(Error::Undetermined { start_ts: self.start_ts, reason }),
+                response => response?,
+            };
             if response.errors.is_empty() {
                 return Ok(response);
             }
@@ -300,7 +310,9 @@ impl Committer {
             let commit_ts = self.client.timestamp().await?;
             let request = self.commit_request(vec![primary.clone()], commit_ts);
             let response = self.client.store().commit(request).await.map_err(|error| match error {
-                Error::StoreFailed { reason } => Error::Undetermined { start_ts: self.start_ts, reason },
+                Error::StoreFailed { reason } | Error::Undetermined { reason, .. } => {
+                    Error::Undetermined { start_ts: self.start_ts, reason }
+                }
                 error => error,
             })?;
             match response.error.map(|error| *error) {
@@ -313,13 +325,13 @@ impl Committer {
                 Some(KeyError { commit_ts_expired: Some(_), .. }) => {}
                 Some(error) => {
                     let error = Error::from(error);
-                    self.abandon(keys, FxHashSet::default(), &error).await;
+                    self.abandon(keys, Vec::new(), &error).await;
                     return Err(error);
                 }
             }
         }
         let error = Error::Aborted { start_ts: self.start_ts, reason: "readers kept pushing its commit timestamp".to_owned() };
-        self.abandon(keys, FxHashSet::default(), &error).await;
+        self.abandon(keys, Vec::new(), &error).await;
         Err(error)
     }
 
@@ -350,7 +362,7 @@ impl Committer {
     }
 
     /// Takes back what was prewritten, and the pessimistic locks, after a failed commit.
-    async fn abandon(&mut self, keys: Vec<Bytes>, locked: FxHashSet<Bytes>, error: &Error) {
+    async fn abandon(&mut self, keys: Vec<Bytes>, locked: Vec<Bytes>, error: &Error) {
         if matches!(error, Error::Undetermined { .. } | Error::StoreFailed { .. }) {
             return;
         }
@@ -363,7 +375,32 @@ impl Committer {
             }
         }
         if !locked.is_empty() {
-            LockRelease { client: self.client.clone(), start_ts: self.start_ts, keys: locked.into_iter().collect() }.run().await;
+            self.release_of(locked).run().await;
+        }
+    }
+
+    fn release_of(&self, keys: impl IntoIterator<Item = Bytes>) -> LockRelease {
+        LockRelease { client: self.client.clone(), start_ts: self.start_ts, keys: keys.into_iter().collect() }
+    }
+}
+
+/// Gives pessimistic locks back in the background unless it is disarmed.
+struct ReleaseWhenDropped {
+    release: Option<LockRelease>,
+}
+
+impl ReleaseWhenDropped {
+    /// The commit has come to its end: the keys are the caller's again.
+    fn disarm(mut self) -> Vec<Bytes> {
+        self.release.take().map(|release| release.keys).unwrap_or_default()
+    }
+}
+
+impl Drop for ReleaseWhenDropped {
+    fn drop(&mut self) {
+        if let Some(release) = self.release.take().filter(|release| !release.keys.is_empty()) {
+            let env = release.client.env().clone();
+            env.spawn(release.run());
         }
     }
 }

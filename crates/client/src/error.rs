@@ -121,6 +121,9 @@ pub enum Error {
         /// What was measured.
         reason: String,
     },
+    /// Writes come faster than the store can take them.
+    #[error("the store is busy")]
+    StoreBusy,
     /// The snapshot is older than what garbage collection has kept.
     #[error("snapshot {read_ts} is older than the GC safe point {safe_point}")]
     SnapshotTooOld {
@@ -179,7 +182,10 @@ impl Error {
     /// Whether running the same work again in a new transaction (or, in a pessimistic one, the same statement at a newer
     /// `for_update_ts`) may succeed.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::WriteConflict { .. } | Self::PessimisticLockNotFound { .. } | Self::ResolveLockTimeout { .. })
+        matches!(
+            self,
+            Self::WriteConflict { .. } | Self::PessimisticLockNotFound { .. } | Self::ResolveLockTimeout { .. } | Self::StoreBusy
+        )
     }
 
     /// Whether the error ends the whole transaction, as InnoDB's deadlock does, rather than the statement.
@@ -201,6 +207,10 @@ impl From<txn::Error> for Error {
         match error {
             txn::Error::SnapshotTooOld { read_ts, safe_point } => Self::SnapshotTooOld { read_ts, safe_point },
             txn::Error::Engine(engine::Error::DiskFull { .. }) => Self::DiskFull { reason: error.to_string() },
+            txn::Error::Engine(engine::Error::Busy { .. }) => Self::StoreBusy,
+            txn::Error::Engine(engine::Error::Poisoned { .. }) => {
+                Self::Undetermined { start_ts: TimeStamp::ZERO, reason: error.to_string() }
+            }
             txn::Error::Engine(engine::Error::Corruption { .. }) => Self::Corrupted { reason: error.to_string() },
             txn::Error::Mvcc(error) => Self::Corrupted { reason: error.to_string() },
             error => Self::StoreFailed { reason: error.to_string() },
@@ -238,7 +248,7 @@ impl Error {
             Self::KeyExists { key, .. } => {
                 mysql(number::ER_DUP_ENTRY, format!("Duplicate entry '{}' for key 'PRIMARY'", key.escape_ascii()))
             }
-            Self::LockWaitTimeout { .. } | Self::ResolveLockTimeout { .. } => {
+            Self::LockWaitTimeout { .. } | Self::ResolveLockTimeout { .. } | Self::StoreBusy => {
                 mysql(number::ER_LOCK_WAIT_TIMEOUT, "Lock wait timeout exceeded; try restarting transaction".to_owned())
             }
             Self::LockNotAvailable { .. } => mysql(

@@ -70,6 +70,11 @@ enum Fate {
     Alive,
 }
 
+/// Whether a lock has outlived its time.
+fn outlived(start_ts: u64, ttl_ms: u64, now: TimeStamp) -> bool {
+    TimeStamp(start_ts).physical_ms().saturating_add(ttl_ms) <= now.physical_ms()
+}
+
 impl Client {
     /// Learns enough about `locks` for a read at `ts` to go on, waiting where it must.
     pub(crate) async fn resolve_for_read(
@@ -129,7 +134,7 @@ impl Client {
     async fn fate_of(&self, lock: &LockInfo, caller_ts: TimeStamp) -> Result<Fate> {
         let current_ts = self.timestamp().await?;
         let is_pessimistic = lock.lock_type == Op::PessimisticLock as i32;
-        let expired = TimeStamp(lock.lock_version).physical_ms() + lock.lock_ttl <= current_ts.physical_ms();
+        let expired = outlived(lock.lock_version, lock.lock_ttl, current_ts);
         let mut request = CheckTxnStatusRequest {
             context: None,
             primary_key: lock.primary_lock.clone(),
@@ -160,7 +165,7 @@ impl Client {
             }
             let pushed = response.action == Action::MinCommitTsPushed as i32;
             let Some(primary) = response.lock_info else { return Ok(if pushed { Fate::Pushed } else { Fate::Alive }) };
-            let primary_expired = TimeStamp(lock.lock_version).physical_ms() + response.lock_ttl <= current_ts.physical_ms();
+            let primary_expired = outlived(lock.lock_version, response.lock_ttl, current_ts);
             if primary.use_async_commit && primary_expired && !request.force_sync_commit {
                 match self.fate_of_async_commit(&primary).await? {
                     Some(fate) => return Ok(fate),
@@ -259,7 +264,7 @@ impl Client {
             let response = tokio::select! {
                 // Polled first: a lock that is free costs no look at the token.
                 biased;
-                response = self.store().pessimistic_lock(wire.clone()) => response?,
+                response = self.store().pessimistic_lock(&wire) => response?,
                 reason = request.cancel.cancelled() => return Err(Error::Cancelled(reason)),
             };
             let Some(error) = response.errors.first() else { return Ok(response) };

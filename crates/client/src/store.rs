@@ -69,8 +69,6 @@ calls! {
     scan(ScanRequest) -> ScanResponse;
     /// Second phase of a commit.
     commit(CommitRequest) -> CommitResponse;
-    /// Takes pessimistic locks.
-    pessimistic_lock(PessimisticLockRequest) -> PessimisticLockResponse;
     /// Gives pessimistic locks back.
     pessimistic_rollback(PessimisticRollbackRequest) -> PessimisticRollbackResponse;
     /// Rolls back prewritten keys.
@@ -90,6 +88,11 @@ calls! {
 }
 
 impl Store {
+    /// Takes pessimistic locks. Borrowed: the caller sends it again when it has to look after the owner of a lock.
+    pub async fn pessimistic_lock(&self, request: &PessimisticLockRequest) -> Result<PessimisticLockResponse> {
+        Ok(with_storage!(self, storage => storage.pessimistic_lock(request).await)?)
+    }
+
     /// First phase of a commit, or all of it. Borrowed: the caller sends it again when a lock of another transaction is in the way.
     pub async fn prewrite(&self, request: &PrewriteRequest) -> Result<PrewriteResponse> {
         Ok(with_storage!(self, storage => storage.prewrite(request).await)?)

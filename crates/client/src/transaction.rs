@@ -45,6 +45,15 @@ enum State {
     Ended,
 }
 
+/// One call of [`Transaction::lock_keys`].
+struct LockCall<'a> {
+    keys: &'a [Bytes],
+    request: &'a LockRequest,
+    /// Indexes of keys that must not exist.
+    must_not_exist: FxHashSet<usize>,
+    wait_until: Option<Instant>,
+}
+
 /// A transaction; owned by one session.
 #[derive(Debug)]
 pub struct Transaction {
@@ -279,14 +288,19 @@ impl Transaction {
         if request.return_values {
             outcome.values = vec![None; keys.len()];
         }
+        let must_not_exist = request.check_not_exists.iter().copied().collect::<FxHashSet<usize>>();
         // A key already locked is asked for again only if something about it is to be learnt.
-        let must_ask = |index: usize, locked: &FxHashSet<Bytes>| {
-            request.return_values || request.check_not_exists.contains(&index) || !locked.contains(&keys[index])
-        };
-        let wanted: Vec<usize> = (0..keys.len()).filter(|&index| must_ask(index, &self.locked)).collect();
-        let batch = if request.wait == LockWait::SkipLocked { 1 } else { LOCK_BATCH_KEYS };
-        for indexes in wanted.chunks(batch) {
-            match self.lock_batch(keys, indexes, &request, wait_until, &mut outcome).await {
+        let must_ask = |index: &usize| request.return_values || must_not_exist.contains(index) || !self.locked.contains(&keys[*index]);
+        let wanted = (0..keys.len()).filter(must_ask).collect::<Vec<usize>>();
+        let mut wanted = &wanted[..];
+        let call = LockCall { keys, request: &request, must_not_exist, wait_until };
+        while !wanted.is_empty() {
+            // Every lock names its primary, so the first lock must be the primary's: where it is not certain that a key will be locked, keys
+            // are tried one by one until one is.
+            let one_by_one = request.wait == LockWait::SkipLocked || (request.only_if_exists && self.locked.is_empty());
+            let (indexes, rest) = wanted.split_at(if one_by_one { 1 } else { wanted.len().min(LOCK_BATCH_KEYS) });
+            wanted = rest;
+            match self.lock_batch(&call, indexes, &mut outcome).await {
                 Err(Error::LockNotAvailable { .. }) if request.wait == LockWait::SkipLocked => outcome.skipped.extend_from_slice(indexes),
                 result => result?,
             }
@@ -297,14 +311,9 @@ impl Transaction {
         Ok(outcome)
     }
 
-    async fn lock_batch(
-        &mut self,
-        keys: &[Bytes],
-        indexes: &[usize],
-        request: &LockRequest,
-        wait_until: Option<Instant>,
-        outcome: &mut LockOutcome,
-    ) -> Result<()> {
+    /// Locks the keys at `indexes` of the call by one request.
+    async fn lock_batch(&mut self, call: &LockCall<'_>, indexes: &[usize], outcome: &mut LockOutcome) -> Result<()> {
+        let LockCall { keys, request, must_not_exist, wait_until } = call;
         let primary = self.primary.get_or_insert_with(|| keys[indexes[0]].clone()).clone();
         if self.locked.is_empty()
             && let Some(active) = &self.active
@@ -315,7 +324,7 @@ impl Transaction {
             op: Op::PessimisticLock as i32,
             key: keys[index].clone(),
             value: Bytes::new(),
-            assertion: if request.check_not_exists.contains(&index) { Assertion::NotExist } else { Assertion::None } as i32,
+            assertion: if must_not_exist.contains(&index) { Assertion::NotExist } else { Assertion::None } as i32,
         });
         let wake_up = match request.lock_newest {
             true => PessimisticLockWakeUpMode::WakeUpModeForceLock,
@@ -334,27 +343,26 @@ impl Transaction {
             wake_up_mode: wake_up as i32,
             ..Default::default()
         };
-        let response = match self.client.lock(wire, request, wait_until).await {
-            Ok(response) => response,
-            Err(error) => {
-                if self.locked.is_empty() {
-                    self.primary = None;
-                }
-                return Err(error);
-            }
+        let result = match self.client.lock(wire, request, *wait_until).await {
+            Ok(response) => self.absorb(call, indexes, response, outcome),
+            Err(error) => Err(error),
         };
-        self.absorb(keys, indexes, request, response, outcome)
+        if self.locked.is_empty() {
+            // The primary was not locked: the next lock chooses another one.
+            self.primary = None;
+        }
+        result
     }
 
     /// Notes the locks and values of a successful answer.
     fn absorb(
         &mut self,
-        keys: &[Bytes],
+        call: &LockCall<'_>,
         indexes: &[usize],
-        request: &LockRequest,
         response: PessimisticLockResponse,
         outcome: &mut LockOutcome,
     ) -> Result<()> {
+        let LockCall { keys, request, .. } = call;
         let wrong = || Error::Corrupted { reason: "the store answered another number of keys than were to be locked".to_owned() };
         let PessimisticLockResponse { values, not_founds, results, .. } = response;
         let forced = request.lock_newest;

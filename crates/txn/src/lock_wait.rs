@@ -74,6 +74,15 @@ pub(crate) struct Turn {
     start_ts: TimeStamp,
 }
 
+/// Why a transaction has not joined a queue.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NotJoined {
+    /// It would close this circle of waiting transactions.
+    Circle(Vec<WaitEdge>),
+    /// The turn it would have waited for has ended meanwhile: the key may be free.
+    TurnEnded,
+}
+
 /// A place in a queue; left when dropped.
 #[derive(Debug)]
 pub(crate) struct Waiting {
@@ -95,10 +104,10 @@ impl LockWaitQueues {
         self.shard(key).lock().get(key).and_then(|queue| queue.turn).filter(|turn| *turn != start_ts)
     }
 
-    /// Joins the queue of `key`, which `holder` has; at its head for one who had the turn already. The caller holds the key's latch.
-    /// `Err` has the circle of waiting transactions this would close.
-    pub(crate) fn join(&self, key: &Bytes, start_ts: TimeStamp, holder: TimeStamp, turn: Option<Turn>) -> Result<Waiting, Vec<WaitEdge>> {
-        self.shared.detector.wait_for(start_ts, holder, key)?;
+    /// Joins the queue of `key`, whose lock `holder` has; at its head for one who had the turn already. The caller holds the key's latch,
+    /// so the lock cannot go before the queue is joined.
+    pub(crate) fn join(&self, key: &Bytes, start_ts: TimeStamp, holder: TimeStamp, turn: Option<Turn>) -> Result<Waiting, NotJoined> {
+        self.shared.detector.wait_for(start_ts, holder, key).map_err(NotJoined::Circle)?;
         let (sender, receiver) = oneshot::channel();
         let waiter = Waiter { start_ts, turn: sender };
         {
@@ -117,6 +126,23 @@ impl LockWaitQueues {
             }
         }
         Ok(Waiting { queues: self.clone(), start_ts, turn: receiver })
+    }
+
+    /// Joins the queue of `key`, which is not locked, behind `holder`, whose turn it is. A turn may end without the key's latch.
+    pub(crate) fn join_behind_turn(&self, key: &Bytes, start_ts: TimeStamp, holder: TimeStamp) -> Result<Waiting, NotJoined> {
+        self.shared.detector.wait_for(start_ts, holder, key).map_err(NotJoined::Circle)?;
+        let (sender, receiver) = oneshot::channel();
+        let waiting = Waiting { queues: self.clone(), start_ts, turn: receiver };
+        let mut shard = self.shard(key).lock();
+        match shard.get_mut(key) {
+            Some(queue) if queue.turn.is_some() => queue.waiters.push_back(Waiter { start_ts, turn: sender }),
+            _ => {
+                drop(shard);
+                return Err(NotJoined::TurnEnded);
+            }
+        }
+        drop(shard);
+        Ok(waiting)
     }
 
     /// The lock of `key` has gone: gives the turn to the first who still waits. The caller holds the key's latch.
@@ -197,6 +223,11 @@ impl Drop for Turn {
 }
 
 impl Waiting {
+    /// The transaction that waits.
+    pub(crate) fn start_ts(&self) -> TimeStamp {
+        self.start_ts
+    }
+
     /// Completes with the turn. Safe to drop and call again.
     pub(crate) async fn turn(&mut self) -> Option<Turn> {
         (&mut self.turn).await.ok()
@@ -262,6 +293,23 @@ mod tests {
         let queues = LockWaitQueues::default();
         let _waiting = join(&queues, 1, 2);
         let circle = queues.join(&Bytes::from_static(b"other"), TimeStamp(2), TimeStamp(1), None).unwrap_err();
+        let NotJoined::Circle(circle) = circle else { panic!("a circle") };
         assert_eq!(circle.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn nobody_queues_behind_a_turn_that_has_ended() {
+        let queues = LockWaitQueues::default();
+        let mut first = join(&queues, 2, 1);
+        queues.wake(&KEY);
+        let turn = first.turn().await.unwrap();
+        drop(first);
+        let mut second = queues.join_behind_turn(&KEY, TimeStamp(3), TimeStamp(2)).unwrap();
+        drop(turn);
+        second.turn().await.unwrap().used();
+        let refused = queues.join_behind_turn(&KEY, TimeStamp(4), TimeStamp(3)).unwrap_err();
+        assert_eq!(refused, NotJoined::TurnEnded);
+        drop(second);
+        assert!(queues.edges().is_empty());
     }
 }

@@ -23,13 +23,12 @@ use mvcc::{
 };
 use proto::kvrpcpb::{
     Assertion, KeyError, LockInfo, PessimisticLockKeyResult, PessimisticLockKeyResultType, PessimisticLockRequest, PessimisticLockResponse,
-    PessimisticLockWakeUpMode,
+    PessimisticLockWakeUpMode, PessimisticRollbackRequest,
 };
 
 use crate::{
     error::{Error, Result, deadlock, key_error, lock_info},
-    latch::LatchGuard,
-    lock_wait::{Turn, Waiting},
+    lock_wait::{NotJoined, Turn, Waiting},
     storage::{Inner, Storage},
 };
 
@@ -46,8 +45,10 @@ struct LockCommand {
 
 /// Why a key was not locked.
 enum Refusal {
-    /// It must be waited for.
-    Wait(LockInfo),
+    /// Another transaction has locked it.
+    Locked(LockInfo),
+    /// It is another transaction's turn to lock it.
+    Reserved(LockInfo),
     /// The answer to the client.
     Answer(Box<KeyError>),
 }
@@ -56,51 +57,76 @@ enum Refusal {
 struct NewLocks<E: Engine> {
     storage: Storage<E>,
     start_ts: TimeStamp,
+    /// The greatest for_update_ts of the locks: the undoing must not touch locks that a later statement takes on the same keys.
+    for_update_ts: TimeStamp,
     keys: Vec<Bytes>,
+}
+
+/// What came of trying to lock.
+enum Attempt {
+    Done,
+    Refused(Refusal),
 }
 
 impl<E: Engine> Storage<E> {
     /// Takes pessimistic locks, waiting in the keys' queues as long as the request allows.
-    pub async fn pessimistic_lock(&self, request: PessimisticLockRequest) -> Result<PessimisticLockResponse> {
+    pub async fn pessimistic_lock(&self, request: &PessimisticLockRequest) -> Result<PessimisticLockResponse> {
         let wait = match request.wait_timeout {
             0 => Some(self.inner.default_lock_wait_ms),
             ms => u64::try_from(ms).ok(),
         };
         let wait_until = wait.map(|ms| self.inner.env.now() + Duration::from_millis(ms));
         let forced = request.wake_up_mode == PessimisticLockWakeUpMode::WakeUpModeForceLock as i32;
-        let command = LockCommand::from_request(&request, forced);
-        match self.lock_all(&command, wait_until).await? {
-            Ok(locked) => Ok(answer(locked, &request, forced)),
-            Err(error) => Ok(PessimisticLockResponse { errors: vec![error], ..Default::default() }),
+        let command = LockCommand::from_request(request, forced);
+        let mut new_locks = NewLocks {
+            storage: self.clone(),
+            start_ts: command.props.start_ts,
+            for_update_ts: command.props.for_update_ts,
+            keys: Vec::new(),
+        };
+        match self.lock_all(&command, wait_until, &mut new_locks).await? {
+            Ok(locked) => {
+                new_locks.keys.clear();
+                Ok(answer(locked, request, forced))
+            }
+            Err(error) => {
+                if let Some(undo) = new_locks.take() {
+                    self.pessimistic_rollback(undo).await?;
+                }
+                Ok(PessimisticLockResponse { errors: vec![*error], ..Default::default() })
+            }
         }
     }
 
-    async fn lock_all(&self, command: &LockCommand, wait_until: Option<Instant>) -> Result<Result<Vec<LockedKey>, KeyError>> {
-        let start_ts = command.props.start_ts;
-        let mut new_locks = NewLocks { storage: self.clone(), start_ts, keys: Vec::new() };
+    async fn lock_all(
+        &self,
+        command: &LockCommand,
+        wait_until: Option<Instant>,
+        new_locks: &mut NewLocks<E>,
+    ) -> Result<Result<Vec<LockedKey>, Box<KeyError>>> {
         let mut locked = Vec::with_capacity(command.keys.len());
         let mut turn: Option<Turn> = None;
         loop {
             let latches = self.inner.latches.acquire(command.keys[locked.len()..].iter().map(|(key, _)| &key[..])).await;
-            let waiting = match self.lock_under_latches(command, &mut locked, &mut new_locks.keys, &mut turn).await? {
-                None => {
-                    new_locks.keys.clear();
-                    return Ok(Ok(locked));
-                }
-                Some(Refusal::Answer(error)) => {
-                    // Undone below, which needs the latches.
-                    drop(latches);
-                    return Ok(Err(*error));
-                }
-                Some(Refusal::Wait(lock)) => {
-                    let Some(wait_until) = wait_until else { return Ok(Err(locked_by(lock))) };
-                    match self.join_queue(start_ts, lock, turn.take(), latches) {
-                        Ok(queued) => (queued, wait_until),
-                        Err(error) => return Ok(Err(error)),
-                    }
+            let refusal = match self.lock_under_latches(command, &mut locked, new_locks, &mut turn).await? {
+                Attempt::Done => return Ok(Ok(locked)),
+                Attempt::Refused(refusal) => refusal,
+            };
+            let (lock, is_locked) = match refusal {
+                Refusal::Answer(error) => return Ok(Err(error)),
+                Refusal::Locked(lock) => (lock, true),
+                Refusal::Reserved(lock) => (lock, false),
+            };
+            let Some(wait_until) = wait_until else { return Ok(Err(locked_by(lock))) };
+            let joined = self.join_queue(command.props.start_ts, &lock, is_locked, turn.take());
+            drop(latches);
+            let waiting = match joined {
+                Ok(waiting) => waiting,
+                Err(NotJoined::TurnEnded) => continue,
+                Err(NotJoined::Circle(chain)) => {
+                    return Ok(Err(Box::new(deadlock(lock.key, TimeStamp(lock.lock_version), chain))));
                 }
             };
-            let ((waiting, lock), wait_until) = waiting;
             match self.wait_for_turn(waiting, &lock, wait_until).await {
                 Some(my_turn) => turn = Some(my_turn),
                 None => return Ok(Err(locked_by(lock))),
@@ -108,31 +134,21 @@ impl<E: Engine> Storage<E> {
         }
     }
 
-    /// Joins the queue of a locked key while its latch is held, so that its release cannot be missed.
-    #[allow(clippy::result_large_err)]
-    fn join_queue(
-        &self,
-        start_ts: TimeStamp,
-        lock: LockInfo,
-        turn: Option<Turn>,
-        latches: LatchGuard,
-    ) -> Result<(Waiting, LockInfo), KeyError> {
+    /// Joins the queue of a key while its latch is held, so that its release cannot be missed.
+    fn join_queue(&self, start_ts: TimeStamp, lock: &LockInfo, is_locked: bool, turn: Option<Turn>) -> Result<Waiting, NotJoined> {
         let holder = TimeStamp(lock.lock_version);
-        // A turn for another key of the request was used before.
+        // A turn for another key of the request has been used; one for this key is given back, to wait again at the head.
         let turn = turn.filter(|turn| *turn.key() == lock.key);
-        let joined = self.inner.waits.join(&lock.key, start_ts, holder, turn);
-        drop(latches);
-        match joined {
-            Ok(waiting) => Ok((waiting, lock)),
-            Err(chain) => Err(deadlock(lock.key, holder, chain)),
+        match is_locked {
+            true => self.inner.waits.join(&lock.key, start_ts, holder, turn),
+            false => self.inner.waits.join_behind_turn(&lock.key, start_ts, holder),
         }
     }
 
     /// Waits for the turn; `None` when the time is over, or the lock's owner seems dead and the client should find out.
     async fn wait_for_turn(&self, mut waiting: Waiting, lock: &LockInfo, wait_until: Instant) -> Option<Turn> {
         loop {
-            let now = self.inner.env.now();
-            let left = wait_until.since(now);
+            let left = wait_until.since(self.inner.env.now());
             if left.is_zero() {
                 return None;
             }
@@ -140,7 +156,7 @@ impl<E: Engine> Storage<E> {
                 biased;
                 turn = waiting.turn() => return turn,
                 () = self.inner.env.sleep(left.min(LOOK_AT_OWNER)) => {
-                    if self.inner.owner_seems_dead(&lock.key) {
+                    if self.inner.owner_seems_dead(&lock.key, waiting.start_ts()) {
                         return None;
                     }
                 }
@@ -148,22 +164,22 @@ impl<E: Engine> Storage<E> {
         }
     }
 
-    /// Locks as many keys as possible from `locked.len()` on; `None` when all are locked.
+    /// Locks as many keys as possible from `locked.len()` on.
     async fn lock_under_latches(
         &self,
         command: &LockCommand,
         locked: &mut Vec<LockedKey>,
-        new_keys: &mut Vec<Bytes>,
+        new_locks: &mut NewLocks<E>,
         turn: &mut Option<Turn>,
-    ) -> Result<Option<Refusal>> {
+    ) -> Result<Attempt> {
+        let start_ts = command.props.start_ts;
         while let Some((key, _)) = command.keys.get(locked.len()) {
-            let start_ts = command.props.start_ts;
             if let Some(other) = self.inner.waits.reserved_for(key, start_ts)
-                && !self.inner.holds_pessimistic_lock(key, start_ts)
+                && !self.inner.is_locked_in_memory(key)
             {
-                // The key is as good as locked by the one whose turn it is.
-                let info = LockInfo { key: key.clone(), lock_version: other.0, primary_lock: key.clone(), ..Default::default() };
-                return Ok(Some(Refusal::Wait(LockInfo { lock_ttl: u64::MAX, ..info })));
+                let lock_version = other.0;
+                let info = LockInfo { key: key.clone(), primary_lock: key.clone(), lock_version, lock_ttl: u64::MAX, ..Default::default() };
+                return Ok(Attempt::Refused(Refusal::Reserved(info)));
             }
             let result = match self.inner.lock_one(command, locked.len(), ReadTier::CacheOnly) {
                 Err(mvcc::Error::Engine(engine::Error::WouldBlock)) => {
@@ -176,18 +192,22 @@ impl<E: Engine> Storage<E> {
             match result {
                 Ok((locked_key, is_new)) => {
                     if is_new {
-                        new_keys.push(key.clone());
+                        new_locks.keys.push(key.clone());
+                        new_locks.for_update_ts = new_locks.for_update_ts.max(locked_key.conflict_ts.unwrap_or_default());
                     }
                     if let Some(turn) = turn.take_if(|turn| turn.key() == key) {
+                        // A key that was not locked after all is for the next one.
                         if locked_key.locked { turn.used() } else { drop(turn) }
                     }
                     locked.push(locked_key);
                 }
-                Err(mvcc::Error::KeyIsLocked { key, lock }) => return Ok(Some(Refusal::Wait(lock_info(key, &lock)))),
-                Err(error) => return Ok(Some(Refusal::Answer(Box::new(key_error(error)?)))),
+                Err(mvcc::Error::KeyIsLocked { key, lock }) => {
+                    return Ok(Attempt::Refused(Refusal::Locked(lock_info(key, &lock))));
+                }
+                Err(error) => return Ok(Attempt::Refused(Refusal::Answer(Box::new(key_error(error)?)))),
             }
         }
-        Ok(None)
+        Ok(Attempt::Done)
     }
 }
 
@@ -211,20 +231,29 @@ impl<E: Engine> Inner<E> {
         Ok((locked, is_new))
     }
 
-    fn holds_pessimistic_lock(&self, key: &[u8], start_ts: TimeStamp) -> bool {
-        mvcc::MemoryLocks::pessimistic_lock(&self.pessimistic, key).is_some_and(|lock| lock.start_ts == start_ts)
+    fn is_locked_in_memory(&self, key: &[u8]) -> bool {
+        mvcc::MemoryLocks::pessimistic_lock(&self.pessimistic, key).is_some()
     }
 
-    /// Whether the lock on `key` has outlived its time, as far as can be seen without latches.
-    fn owner_seems_dead(&self, key: &[u8]) -> bool {
-        let lock = match mvcc::MemoryLocks::pessimistic_lock(&self.pessimistic, key) {
-            Some(lock) => lock,
-            None => match MvccReader::new(&self.engine).with_tier(ReadTier::CacheOnly).load_lock(key) {
-                Ok(Some(loaded)) => loaded.lock,
-                // Gone, so the turn is on its way; or it cannot be told now.
-                Ok(None) | Err(_) => return false,
-            },
-        };
+    /// The lock on `key`, as far as can be seen without latches and without the disk.
+    fn peek_lock(&self, key: &[u8]) -> Option<mvcc::Lock> {
+        mvcc::MemoryLocks::pessimistic_lock(&self.pessimistic, key).or_else(|| {
+            let loaded = MvccReader::new(&self.engine).with_tier(ReadTier::CacheOnly).load_lock(key);
+            loaded.ok().flatten().map(|loaded| loaded.lock)
+        })
+    }
+
+    /// Whether somebody should find out about the owner of the lock on `key`: the lock of its primary has outlived its time or is not there,
+    /// or the key is not locked any more and it is nobody's turn (its lock went with its table).
+    fn owner_seems_dead(&self, key: &[u8], waiter: TimeStamp) -> bool {
+        let Some(mut lock) = self.peek_lock(key) else { return self.waits.reserved_for(key, waiter).is_none() };
+        if lock.primary != key {
+            // Only the primary's time to live is renewed.
+            match self.peek_lock(&lock.primary).filter(|primary| primary.start_ts == lock.start_ts) {
+                Some(primary) => lock = primary,
+                None => return true,
+            }
+        }
         lock.start_ts.physical_ms().saturating_add(lock.ttl_ms) <= self.env.wall_ms()
     }
 }
@@ -252,8 +281,8 @@ impl LockCommand {
     }
 }
 
-fn locked_by(lock: LockInfo) -> KeyError {
-    KeyError { locked: Some(Box::new(lock)), ..Default::default() }
+fn locked_by(lock: LockInfo) -> Box<KeyError> {
+    Box::new(KeyError { locked: Some(Box::new(lock)), ..Default::default() })
 }
 
 fn answer(locked: Vec<LockedKey>, request: &PessimisticLockRequest, forced: bool) -> PessimisticLockResponse {
@@ -276,16 +305,21 @@ fn answer(locked: Vec<LockedKey>, request: &PessimisticLockRequest, forced: bool
     response
 }
 
+impl<E: Engine> NewLocks<E> {
+    /// The request that undoes the locks; afterwards there is nothing left to undo.
+    fn take(&mut self) -> Option<PessimisticRollbackRequest> {
+        let keys = std::mem::take(&mut self.keys);
+        let (start_version, for_update_ts) = (self.start_ts.0, self.for_update_ts.0);
+        (!keys.is_empty()).then(|| PessimisticRollbackRequest { start_version, for_update_ts, keys, ..Default::default() })
+    }
+}
+
 impl<E: Engine> Drop for NewLocks<E> {
     fn drop(&mut self) {
-        if self.keys.is_empty() {
-            return;
-        }
-        let (storage, start_ts, keys) = (self.storage.clone(), self.start_ts, std::mem::take(&mut self.keys));
-        let request =
-            proto::kvrpcpb::PessimisticRollbackRequest { start_version: start_ts.0, for_update_ts: u64::MAX, keys, ..Default::default() };
+        let Some(undo) = self.take() else { return };
+        let (storage, start_ts) = (self.storage.clone(), self.start_ts);
         self.storage.inner.env.spawn(async move {
-            if let Err(error) = storage.pessimistic_rollback(request).await {
+            if let Err(error) = storage.pessimistic_rollback(undo).await {
                 tracing::warn!(%start_ts, %error, "could not undo pessimistic locks; they go when their time to live is over");
             }
         });

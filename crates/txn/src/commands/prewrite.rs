@@ -47,20 +47,15 @@ enum Protocol {
 impl<E: Engine> Storage<E> {
     /// Prewrites the keys of a transaction, or commits them at once when the request allows one phase.
     pub async fn prewrite(&self, request: &PrewriteRequest) -> Result<PrewriteResponse> {
-        let command = Prewrite::from_request(request)?;
-        match self.execute(&command).await {
-            Ok(response) => Ok(response),
-            // Errors about keys were carried past the writing part.
-            Err(Error::KeyIsLocked(lock)) => {
-                Ok(PrewriteResponse { errors: vec![KeyError { locked: Some(lock), ..Default::default() }], ..Default::default() })
-            }
-            Err(error) => Err(error),
-        }
+        self.execute(&Prewrite::from_request(request)?).await
     }
 }
 
 impl Prewrite {
     fn from_request(request: &PrewriteRequest) -> Result<Self> {
+        if request.mutations.is_empty() {
+            return Err(Error::InvalidRequest("prewrite needs a mutation"));
+        }
         let is_pessimistic = request.for_update_ts > 0;
         let actions = &request.pessimistic_actions;
         if !actions.is_empty() && actions.len() != request.mutations.len() {
