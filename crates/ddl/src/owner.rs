@@ -168,6 +168,7 @@ impl Owner {
     /// Runs a job to its end.
     async fn run(self: Arc<Self>, id: i64) {
         let Some(mut job) = self.state.lock().jobs.get(&id).map(|entry| entry.job.clone()) else { return };
+        let _abandoned = Abandoned { owner: &self, id };
         let result = self.run_steps(&mut job).await;
         let waiter = {
             let mut state = self.state.lock();
@@ -293,6 +294,18 @@ impl Owner {
         if let Err(error) = self.catalog.reload().await {
             warn!(%error, "cannot reload the schema");
         }
+    }
+}
+
+/// Lets the submitter of a job know when the job's task dies of a panic: its end of the channel is dropped.
+struct Abandoned<'a> {
+    owner: &'a Owner,
+    id: i64,
+}
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        self.owner.state.lock().waiters.remove(&self.id);
     }
 }
 
