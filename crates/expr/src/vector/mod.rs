@@ -3,7 +3,7 @@
 //! A [`Vector`] is a column of values that may be borrowed from the input or be one constant for all rows. Operators with
 //! a kernel compute on slices of native values; everything else loops over rows, with its operands still computed as
 //! vectors. The results are those of row-wise evaluation: where an operand is evaluated for rows that row-wise evaluation
-//! never reaches, and that warns or fails, it is undone, and rows are evaluated one by one ([`Expr::speculate`]).
+//! never reaches, and that warns or fails, it is undone, and rows are evaluated one by one (`Expr::speculate`).
 //!
 //! | file | kernels |
 //! |---|---|
