@@ -13,8 +13,6 @@ use crate::{
 impl<E: Engine> Storage<E> {
     /// Lists locks with start_ts up to the request's `max_version`. Reads from disk: runs on the read pool.
     pub async fn scan_lock(&self, request: ScanLockRequest) -> Result<ScanLockResponse> {
-        // Whoever resolves the locks below a timestamp must not miss one that is made with a commit timestamp below it.
-        self.inner.max_ts.raise(TimeStamp(request.max_version));
         let inner = self.inner.clone();
         let job = move || inner.list_locks(&request);
         self.inner.env.run_blocking(job).await.unwrap_or(Err(Error::Stopped))
