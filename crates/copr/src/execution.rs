@@ -178,8 +178,8 @@ impl DagExecution {
 
     /// Pushes a chunk through the stages from `first` on; what comes out at the end is ready.
     fn run_from(&mut self, first: usize, mut chunk: Chunk) -> Result<()> {
-        for stage in &mut self.stages[first..] {
-            match stage.push(chunk, &self.eval)? {
+        for (stage, op) in self.stages.iter_mut().zip(&self.plan.ops).skip(first) {
+            match stage.push(op, chunk, &self.eval)? {
                 Some(out) => chunk = out,
                 None => {
                     self.done |= stage.is_satisfied();
@@ -217,7 +217,7 @@ impl DagExecution {
             if stage >= self.stages.len() {
                 return Ok(None);
             }
-            match self.stages[stage].drain(self.chunk_rows, &self.eval)? {
+            match self.stages[stage].drain(&self.plan.ops[stage], self.chunk_rows, &self.eval)? {
                 Some(chunk) => self.run_from(stage + 1, chunk)?,
                 None => self.draining = Some(stage + 1),
             }

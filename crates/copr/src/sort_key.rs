@@ -2,7 +2,9 @@
 //!
 //! ```text
 //!   cell   00                      NULL: first
-//!          01 {value}              integers, reals, times: eight bytes, order-preserving; strings: the collation's sort key, escaped
+//!          01 {value}              integers, reals, times: eight bytes, order-preserving
+//!                                  strings in sort keys: the collation's sort key, escaped so that no cell is a prefix of another
+//!                                  strings in group keys: length and sort key
 //!   desc   every byte of the cell inverted
 //! ```
 //!
@@ -76,8 +78,16 @@ pub fn push_sort_keys(by: &[SortKey], ctx: &expr::EvalCtx, chunk: &Chunk, out: &
     let columns = by.iter().map(|key| Ok(key.expr.eval_chunk(ctx, chunk)?)).collect::<Result<Vec<Column>>>()?;
     for row in 0..chunk.rows() {
         out.push_with(|data| {
-            for (key, column) in by.iter().zip(&columns) {
-                push_sort_cell(data, column.datum_ref(row), key.expr.field_type().collation, key.desc);
+            for (at, (key, column)) in by.iter().zip(&columns).enumerate() {
+                let collation = key.expr.field_type().collation;
+                match column.datum_ref(row) {
+                    // Nothing follows, and a prefix is smaller: no escape is needed.
+                    DatumRef::Bytes(text) if at + 1 == by.len() && !key.desc => {
+                        data.push(VALUE);
+                        push_sort_key(data, text, collation);
+                    }
+                    value => push_sort_cell(data, value, collation, key.desc),
+                }
             }
         });
     }
@@ -110,6 +120,15 @@ pub fn push_group_key(out: &mut Vec<u8>, columns: &[Column], types: &[FieldType]
             }
             DatumRef::UInt(value) => {
                 push_cell(out, DatumRef::Int(value as i64), ty.collation);
+                continue;
+            }
+            DatumRef::Bytes(text) => {
+                out.push(VALUE);
+                let start = out.len();
+                out.extend_from_slice(&[0; 4]);
+                push_sort_key(out, text, ty.collation);
+                let len = (out.len() - start) as u32;
+                out[start..start + 4].copy_from_slice(&len.to_le_bytes());
                 continue;
             }
             _ => {}
@@ -145,12 +164,22 @@ fn push_real(out: &mut Vec<u8>, value: f64) {
     number::encode_f64(out, value + 0.0);
 }
 
-fn push_string(out: &mut Vec<u8>, value: &[u8], collation: Collation) {
-    if collation == Collation::Binary {
-        return encode_bytes(out, value);
+/// Appends the collation's sort key as it is.
+#[inline]
+fn push_sort_key(out: &mut Vec<u8>, text: &[u8], collation: Collation) {
+    if collation.sort_key_is_identity() {
+        out.extend_from_slice(text);
+    } else {
+        collation.sort_key(text, out);
+    }
+}
+
+fn push_string(out: &mut Vec<u8>, text: &[u8], collation: Collation) {
+    if collation.sort_key_is_identity() {
+        return encode_bytes(out, text);
     }
     let start = out.len();
-    collation.sort_key(value, out);
+    collation.sort_key(text, out);
     let key = out.split_off(start);
     encode_bytes(out, &key);
 }

@@ -11,41 +11,31 @@
 use expr::{AggDesc, AggMode, EvalCtx, Expr};
 use types::{Chunk, FieldType};
 
-use crate::Result;
 use crate::aggregator::{Aggregator, OrderedAggregator, output_types};
 use crate::plan::DagOp;
 use crate::sort_key::{chunk_of, eval_columns, expr_types};
 use crate::top_n::TopN;
+use crate::{Error, Result};
 
 /// Partial groups are handed up when they take more memory than this; the consumer merges groups that come again.
 const PARTIAL_GROUP_BYTES: usize = 8 << 20;
 
-/// One operator of a pushed-down plan.
+/// What one operator of a pushed-down plan holds. The operator itself comes with each call, because the plan owns it.
 pub(crate) enum Stage {
-    Projection(Vec<Expr>),
+    Projection,
     Limit { left: u64 },
     TopN(Box<TopN>),
     Aggregate(Box<Groups>),
-    OrderedAggregate(Box<OrderedGroups>),
+    OrderedAggregate { running: Box<OrderedAggregator>, finished: bool },
 }
 
 /// A running aggregation over unordered input.
 pub(crate) struct Groups {
-    group_by: Vec<Expr>,
-    aggs: Vec<AggDesc>,
     running: Aggregator,
     /// Groups that were handed up while draining.
     drained: usize,
     /// Groups may come more than once: the consumer merges them.
     partial: bool,
-}
-
-/// A running aggregation over ordered input.
-pub(crate) struct OrderedGroups {
-    group_by: Vec<Expr>,
-    aggs: Vec<AggDesc>,
-    running: OrderedAggregator,
-    finished: bool,
 }
 
 impl Stage {
@@ -54,66 +44,56 @@ impl Stage {
         Ok(match op {
             DagOp::Projection(exprs) => {
                 *types = expr_types(exprs);
-                Stage::Projection(exprs.clone())
+                Stage::Projection
             }
             DagOp::Limit(limit) => Stage::Limit { left: limit.total(ctx)? },
-            DagOp::TopN { by, limit } => Stage::TopN(Box::new(TopN::new(by.clone(), limit.total(ctx)?, types))),
+            DagOp::TopN { limit, .. } => Stage::TopN(Box::new(TopN::new(limit.total(ctx)?, types))),
             DagOp::Aggregate { group_by, aggs, streamed } => {
                 *types = output_types(group_by, aggs);
                 if *streamed && !group_by.is_empty() {
-                    Stage::OrderedAggregate(Box::new(OrderedGroups {
-                        running: OrderedAggregator::new(group_by, aggs),
-                        group_by: group_by.clone(),
-                        aggs: aggs.clone(),
-                        finished: false,
-                    }))
+                    Stage::OrderedAggregate { running: Box::new(OrderedAggregator::new(group_by, aggs)), finished: false }
                 } else {
-                    Stage::Aggregate(Box::new(Groups {
-                        running: Aggregator::new(group_by, aggs),
-                        group_by: group_by.clone(),
-                        partial: !aggs.is_empty() && aggs.iter().all(|agg| agg.mode == AggMode::Partial),
-                        aggs: aggs.clone(),
-                        drained: 0,
-                    }))
+                    let partial = !group_by.is_empty() && !aggs.is_empty() && aggs.iter().all(|agg| agg.mode == AggMode::Partial);
+                    Stage::Aggregate(Box::new(Groups { running: Aggregator::new(group_by, aggs), drained: 0, partial }))
                 }
             }
         })
     }
 
     /// Takes a chunk; answers what is to be handed on at once.
-    pub(crate) fn push(&mut self, mut chunk: Chunk, ctx: &EvalCtx) -> Result<Option<Chunk>> {
-        match self {
-            Stage::Projection(exprs) => {
+    pub(crate) fn push(&mut self, op: &DagOp, mut chunk: Chunk, ctx: &EvalCtx) -> Result<Option<Chunk>> {
+        match (self, op) {
+            (Stage::Projection, DagOp::Projection(exprs)) => {
                 let columns = eval_columns(exprs, ctx, &chunk)?;
                 Ok(Some(chunk_of(columns, chunk.rows())))
             }
-            Stage::Limit { left } => {
+            (Stage::Limit { left }, _) => {
                 if chunk.rows() as u64 > *left {
                     chunk.truncate(*left as usize);
                 }
                 *left -= chunk.rows() as u64;
                 Ok((chunk.rows() > 0).then_some(chunk))
             }
-            Stage::TopN(top) => {
-                top.push(&chunk, ctx)?;
+            (Stage::TopN(top), DagOp::TopN { by, .. }) => {
+                top.push(by, &chunk, ctx)?;
                 Ok(None)
             }
-            Stage::Aggregate(groups) => groups.push(&chunk, ctx),
-            Stage::OrderedAggregate(groups) => groups.running.update(&groups.group_by, &groups.aggs, ctx, &chunk),
+            (Stage::Aggregate(groups), DagOp::Aggregate { group_by, aggs, .. }) => groups.push(group_by, aggs, &chunk, ctx),
+            (Stage::OrderedAggregate { running, .. }, DagOp::Aggregate { group_by, aggs, .. }) => running.update(group_by, aggs, ctx, &chunk),
+            _ => Err(Error::InvalidPlan("an operator changed its kind")),
         }
     }
 
     /// The next chunk of what is held, once there is no more input.
-    pub(crate) fn drain(&mut self, chunk_rows: usize, ctx: &EvalCtx) -> Result<Option<Chunk>> {
-        match self {
-            Stage::Projection(_) | Stage::Limit { .. } => Ok(None),
-            Stage::TopN(top) => Ok(top.drain(chunk_rows)),
-            Stage::Aggregate(groups) => groups.drain(chunk_rows, ctx),
-            Stage::OrderedAggregate(groups) if groups.finished => Ok(None),
-            Stage::OrderedAggregate(groups) => {
-                groups.finished = true;
-                groups.running.finish(&groups.group_by, &groups.aggs, ctx)
+    pub(crate) fn drain(&mut self, op: &DagOp, chunk_rows: usize, ctx: &EvalCtx) -> Result<Option<Chunk>> {
+        match (self, op) {
+            (Stage::TopN(top), _) => Ok(top.drain(chunk_rows)),
+            (Stage::Aggregate(groups), DagOp::Aggregate { aggs, .. }) => groups.drain(aggs, chunk_rows, ctx),
+            (Stage::OrderedAggregate { running, finished }, DagOp::Aggregate { group_by, aggs, .. }) if !*finished => {
+                *finished = true;
+                running.finish(group_by, aggs, ctx)
             }
+            _ => Ok(None),
         }
     }
 
@@ -124,32 +104,30 @@ impl Stage {
 
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
-            Stage::Projection(_) | Stage::Limit { .. } => 0,
+            Stage::Projection | Stage::Limit { .. } => 0,
             Stage::TopN(top) => top.memory_bytes(),
             Stage::Aggregate(groups) => groups.running.memory_bytes(),
-            Stage::OrderedAggregate(groups) => groups.running.memory_bytes(),
+            Stage::OrderedAggregate { running, .. } => running.memory_bytes(),
         }
     }
 }
 
 impl Groups {
-    fn push(&mut self, chunk: &Chunk, ctx: &EvalCtx) -> Result<Option<Chunk>> {
-        self.running.update(&self.group_by, &self.aggs, ctx, chunk)?;
-        let full = self.partial && !self.group_by.is_empty() && self.running.memory_bytes() > PARTIAL_GROUP_BYTES;
-        if full { self.take_all(ctx).map(Some) } else { Ok(None) }
+    fn push(&mut self, group_by: &[Expr], aggs: &[AggDesc], chunk: &Chunk, ctx: &EvalCtx) -> Result<Option<Chunk>> {
+        self.running.update(group_by, aggs, ctx, chunk)?;
+        if !self.partial || self.running.memory_bytes() <= PARTIAL_GROUP_BYTES {
+            return Ok(None);
+        }
+        let full = std::mem::replace(&mut self.running, Aggregator::new(group_by, aggs));
+        full.result(aggs, ctx, 0, full.len()).map(Some)
     }
 
-    fn take_all(&mut self, ctx: &EvalCtx) -> Result<Chunk> {
-        let full = std::mem::replace(&mut self.running, Aggregator::new(&self.group_by, &self.aggs));
-        full.result(&self.aggs, ctx, 0, full.len())
-    }
-
-    fn drain(&mut self, chunk_rows: usize, ctx: &EvalCtx) -> Result<Option<Chunk>> {
+    fn drain(&mut self, aggs: &[AggDesc], chunk_rows: usize, ctx: &EvalCtx) -> Result<Option<Chunk>> {
         let end = self.running.len().min(self.drained + chunk_rows);
         if self.drained >= end {
             return Ok(None);
         }
-        let out = self.running.result(&self.aggs, ctx, self.drained, end)?;
+        let out = self.running.result(aggs, ctx, self.drained, end)?;
         self.drained = end;
         Ok(Some(out))
     }

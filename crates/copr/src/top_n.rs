@@ -30,7 +30,6 @@ struct Entry {
 /// A running top-n.
 #[derive(Debug)]
 pub struct TopN {
-    by: Vec<SortKey>,
     limit: usize,
     heap: BinaryHeap<Entry>,
     rows: Chunk,
@@ -43,9 +42,8 @@ pub struct TopN {
 
 impl TopN {
     /// A top-n of rows of the given types.
-    pub fn new(by: Vec<SortKey>, limit: u64, types: &[FieldType]) -> Self {
+    pub fn new(limit: u64, types: &[FieldType]) -> Self {
         Self {
-            by,
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
             heap: BinaryHeap::new(),
             rows: Chunk::new(types, 0),
@@ -61,13 +59,13 @@ impl TopN {
         self.rows.memory_bytes() + self.key_bytes + self.heap.len() * size_of::<Entry>()
     }
 
-    /// Considers the rows of a chunk.
-    pub fn push(&mut self, chunk: &Chunk, ctx: &EvalCtx) -> Result<()> {
+    /// Considers the rows of a chunk, in the order `by`, which must be the same in every call.
+    pub fn push(&mut self, by: &[SortKey], chunk: &Chunk, ctx: &EvalCtx) -> Result<()> {
         if self.limit == 0 {
             return Ok(());
         }
         self.keys.clear();
-        push_sort_keys(&self.by, ctx, chunk, &mut self.keys)?;
+        push_sort_keys(by, ctx, chunk, &mut self.keys)?;
         for row in 0..chunk.rows() {
             let key = self.keys.get(row);
             self.arrivals += 1;

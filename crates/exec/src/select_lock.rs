@@ -28,13 +28,20 @@ pub(crate) struct SelectLock {
     child: BoxOperator,
 }
 
+/// The keys of a chunk's rows.
+struct RowKeys {
+    /// Each once.
+    keys: Vec<Bytes>,
+    /// Which row of the chunk needs which of the keys.
+    uses: Vec<(u32, usize)>,
+}
+
 impl SelectLock {
     pub(crate) fn new(plan: PlanRef<Plan>, child: BoxOperator) -> Self {
         Self { plan, child }
     }
 
-    /// Distinct keys of the rows to lock, and for each chunk row which of them it needs.
-    fn keys(&self, chunk: &Chunk) -> Result<(Vec<Bytes>, Vec<(u32, usize)>)> {
+    fn keys(&self, chunk: &Chunk) -> Result<RowKeys> {
         let mut keys = Vec::new();
         let mut uses = Vec::new();
         let mut known = rustc_hash::FxHashMap::default();
@@ -49,7 +56,7 @@ impl SelectLock {
                 uses.push((row as u32, at));
             }
         }
-        Ok((keys, uses))
+        Ok(RowKeys { keys, uses })
     }
 }
 
@@ -61,7 +68,7 @@ impl Operator for SelectLock {
             if !ctx.pessimistic {
                 return Ok(Some(chunk));
             }
-            let (keys, uses) = self.keys(&chunk)?;
+            let RowKeys { keys, uses } = self.keys(&chunk)?;
             if keys.is_empty() {
                 return Ok(Some(chunk));
             }

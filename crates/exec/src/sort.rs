@@ -43,7 +43,7 @@ impl Sort {
         let mut run = Run::new(&self.types);
         let mut reservation = ctx.memory.reserve("Sort");
         let mut sealed_bytes = 0;
-        let Some(mut child) = self.child.take() else { return Ok(Merge::new(runs, &self.types, reservation)?) };
+        let Some(mut child) = self.child.take() else { return Merge::new(runs, &self.types, reservation) };
         while let Some(chunk) = child.next(ctx).await? {
             ctx.check()?;
             push_sort_keys(&self.by, &ctx.eval, &chunk, &mut run.keys)?;

@@ -27,11 +27,11 @@ impl TopN {
 
     async fn collect(&mut self, ctx: &ExecCtx) -> Result<(copr::top_n::TopN, Reservation)> {
         self.skip = self.plan.limit.offset(&ctx.eval)?;
-        let mut top = copr::top_n::TopN::new(self.plan.by.clone(), self.plan.limit.total(&ctx.eval)?, &self.types);
+        let mut top = copr::top_n::TopN::new(self.plan.limit.total(&ctx.eval)?, &self.types);
         let mut reservation = ctx.memory.reserve("TopN");
         while let Some(chunk) = self.child.next(ctx).await? {
             ctx.check()?;
-            top.push(&chunk, &ctx.eval)?;
+            top.push(&self.plan.by, &chunk, &ctx.eval)?;
             reservation.set(top.memory_bytes())?;
         }
         Ok((top, reservation))

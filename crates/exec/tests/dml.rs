@@ -303,3 +303,11 @@ async fn check_finds_what_is_wrong() {
     let error = s.check("u").await.expect_err("a row without an entry").to_mysql();
     assert!(error.message.contains("index: k, handle: 1"), "{}", error.message);
 }
+
+#[tokio::test]
+async fn a_row_larger_than_the_limit_is_refused() {
+    let (_server, mut s) = Server::with(&["CREATE TABLE big (id INT PRIMARY KEY, b LONGBLOB)"]).await;
+    s.run("INSERT INTO big VALUES (1, REPEAT('x', 100000))").await;
+    assert!(s.error("INSERT INTO big VALUES (2, REPEAT('x', 7000000))").await.starts_with("8025 "));
+    assert_eq!(s.lines("SELECT id, LENGTH(b) FROM big").await, ["1,100000"]);
+}

@@ -179,6 +179,10 @@ async fn joins() {
             data.right.iter().filter(|r| !inner.iter().any(|line| line.ends_with(&format!(",{}", r.0)))).count() + inner.len();
         for hint in ["", "/*+ HASH_JOIN(l, r) */", "/*+ INL_JOIN(r) */", "/*+ MERGE_JOIN(l, r) */"] {
             let s = &mut data.session;
+            let explained = s.explain(&format!("SELECT {hint} l.id, r.id FROM l JOIN r ON r.l_g = l.g AND r.w + l.v > 20"));
+            for (word, operator) in [("HASH", "HashJoin"), ("INL", "IndexJoin"), ("MERGE", "MergeJoin")] {
+                assert!(!hint.contains(word) || explained.contains(operator), "{hint}: {explained}");
+            }
             let on = "ON r.l_g = l.g AND r.w + l.v > 20";
             assert_eq!(s.sorted_lines(&format!("SELECT {hint} l.id, r.id FROM l JOIN r {on}")).await, inner, "{hint}");
             assert_eq!(s.sorted_lines(&format!("SELECT {hint} l.id, r.id FROM l LEFT JOIN r {on}")).await, outer, "{hint}");

@@ -54,7 +54,7 @@ impl<'p> Target<'p> {
             let writes = self.writer.remove(&values, &handle)?;
             batch.push(Pending { row: values, writes });
         }
-        lock_and_apply(&batch, &self.writer, ctx).await?;
+        lock_and_apply(&mut batch, &self.writer, ctx).await?;
         Ok(batch.len() as u64)
     }
 }

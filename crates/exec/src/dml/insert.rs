@@ -287,7 +287,7 @@ impl<'p> Inserter<'p> {
                 let writes = self.writer.insert(&draft.row, &handle)?;
                 batch.push(Pending { row: draft.row, writes });
             }
-            lock_and_apply(&batch, &self.writer, self.ctx).await?;
+            lock_and_apply(&mut batch, &self.writer, self.ctx).await?;
             self.affected.rows += batch.len() as u64;
         }
         Ok(())
@@ -295,7 +295,7 @@ impl<'p> Inserter<'p> {
 
     async fn insert_row(&mut self, row: Vec<Datum>, handle: &Handle) -> Result<()> {
         let writes = self.writer.insert(&row, handle)?;
-        lock_and_apply(&[Pending { row, writes }], &self.writer, self.ctx).await
+        lock_and_apply(&mut [Pending { row, writes }], &self.writer, self.ctx).await
     }
 
     /// IGNORE: a duplicate is a warning.
@@ -325,7 +325,7 @@ impl<'p> Inserter<'p> {
         }
         let writes = self.writer.insert(&row, &handle)?;
         batch.push(Pending { row, writes });
-        lock_and_apply(&batch, &self.writer, self.ctx).await?;
+        lock_and_apply(&mut batch, &self.writer, self.ctx).await?;
         self.affected.rows += batch.len() as u64;
         self.affected.changed += removed.len() as u64;
         Ok(())
@@ -358,7 +358,7 @@ impl<'p> Inserter<'p> {
             self.converter.warn(&self.writer.duplicate(role, &pending.row));
             return Ok(());
         }
-        lock_and_apply(&[pending], &self.writer, self.ctx).await?;
+        lock_and_apply(&mut [pending], &self.writer, self.ctx).await?;
         self.affected.rows += 2;
         Ok(())
     }

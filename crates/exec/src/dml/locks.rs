@@ -11,6 +11,7 @@
 
 use bytes::Bytes;
 use client::{LocalValue, Transaction};
+use codec::table::decode_record_key;
 use rustc_hash::{FxHashMap, FxHashSet};
 use types::Datum;
 
@@ -71,15 +72,44 @@ pub(crate) async fn lock(batch: &[Pending], writer: &TableWriter, txn: &mut Tran
 }
 
 /// Locks and makes a batch of changes, in order.
-pub(crate) async fn lock_and_apply(batch: &[Pending], writer: &TableWriter, ctx: &ExecCtx) -> Result<()> {
+pub(crate) async fn lock_and_apply(batch: &mut [Pending], writer: &TableWriter, ctx: &ExecCtx) -> Result<()> {
+    for pending in batch.iter_mut() {
+        if pending.writes.iter().any(|write| matches!(write.role, KeyRole::Building(_))) {
+            drop_foreign_entries(&mut pending.writes, writer, ctx).await?;
+        }
+    }
     let mut txn = ctx.txn()?.lock().await;
     lock(batch, writer, &mut txn, ctx).await?;
-    for pending in batch {
+    for pending in batch.iter() {
         apply(&mut txn, &pending.writes).map_err(|error| match error {
             ApplyError::Duplicate(role) => writer.duplicate(role, &pending.row),
             ApplyError::Client(error) => Error::Client(error),
         })?;
     }
+    Ok(())
+}
+
+/// Leaves out the writes of entries that belong to other rows, in indexes that are being built.
+async fn drop_foreign_entries(writes: &mut Writes, writer: &TableWriter, ctx: &ExecCtx) -> Result<()> {
+    let mut kept = Writes::new();
+    let mut handle = None;
+    for write in std::mem::take(writes) {
+        if let Ok((_, own)) = decode_record_key(&write.key) {
+            handle = Some(own);
+        }
+        if let KeyRole::Building(index) = write.role {
+            let existing = values_for_write(std::slice::from_ref(&write.key), ctx).await?.pop().flatten();
+            let foreign = match existing {
+                None => write.value.is_none(),
+                Some(value) => Some(writer.entry_handle(index, &write.key, &value)?) != handle,
+            };
+            if foreign {
+                continue;
+            }
+        }
+        kept.push(write);
+    }
+    *writes = kept;
     Ok(())
 }
 

@@ -5,6 +5,9 @@
 //! | delete-only | nothing | entry removed |
 //! | write-only, reorg, public | entry written | entry removed |
 //!
+//! While a unique index is being built, an entry under a row's values may be another row's ([`KeyRole::Building`]): it is read before it
+//! is removed or written again.
+//!
 //! Rows come as slices of datums in the table's layout: one value for each of `table.columns`, those that are not public included.
 //!
 //! Invariants
@@ -68,6 +71,9 @@ pub enum KeyRole {
     NewUnique(usize),
     /// A unique entry that exists.
     Unique(usize),
+    /// A unique entry of an index that is still being built: it may be missing, or belong to another row that was inserted while this one had
+    /// no entry yet. The write is made only if the entry is this row's (or, for a put, missing).
+    Building(usize),
     /// An entry that cannot collide.
     Entry,
 }
@@ -86,7 +92,7 @@ impl KeyRole {
     fn flags(self) -> WriteFlags {
         match self {
             KeyRole::NewRow | KeyRole::NewUnique(_) => WriteFlags::INSERT,
-            KeyRole::Row | KeyRole::Unique(_) => WriteFlags::default(),
+            KeyRole::Row | KeyRole::Unique(_) | KeyRole::Building(_) => WriteFlags::default(),
             KeyRole::Entry => WriteFlags::INDEX_ENTRY,
         }
     }
@@ -217,7 +223,7 @@ impl TableWriter {
             if old_write.key == new_write.key {
                 // The same entry under its collation: only what is restored from it changes.
                 if new_write.role.is_new() {
-                    new_write.role = KeyRole::Unique(self.indexes[at].offset);
+                    new_write.role = old_write.role;
                 }
             } else {
                 writes.push(old_write);
@@ -247,7 +253,11 @@ impl TableWriter {
         let IndexWriter { codec, offset } = &self.indexes[at];
         let values = part_values(&self.table.indexes[*offset], row);
         let distinct = codec.encode_key(&values, handle, &mut self.entry.key)?;
-        let role = if distinct { KeyRole::Unique(*offset) } else { KeyRole::Entry };
+        let role = match distinct {
+            true if self.table.indexes[*offset].state.is_public() => KeyRole::Unique(*offset),
+            true => KeyRole::Building(*offset),
+            false => KeyRole::Entry,
+        };
         Ok(Write { key: Bytes::copy_from_slice(&self.entry.key), value: None, role })
     }
 
@@ -280,7 +290,7 @@ impl TableWriter {
     /// The error for a key that exists already, in the words of the row that was to be written.
     pub fn duplicate(&self, role: KeyRole, row: &[Datum]) -> Error {
         let (offsets, name): (Vec<(usize, Option<u32>)>, &str) = match role {
-            KeyRole::NewUnique(index) | KeyRole::Unique(index) => {
+            KeyRole::NewUnique(index) | KeyRole::Unique(index) | KeyRole::Building(index) => {
                 let index = &self.table.indexes[index];
                 (index.columns.iter().map(|part| (part.offset, part.prefix_len)).collect(), &index.name)
             }

@@ -134,7 +134,7 @@ impl<'p> Target<'p> {
         for row in changed {
             let (old, new) = (self.row_values(old, *row), self.row_values(new, *row));
             let writes = change(&mut self.writer, &old, &new, &handles[*row as usize])?;
-            let pending = Pending { row: new, writes };
+            let mut pending = Pending { row: new, writes };
             if !converter.ignore {
                 batch.push(pending);
                 continue;
@@ -142,13 +142,13 @@ impl<'p> Target<'p> {
             match first_existing(&pending, ctx).await? {
                 Some(role) => converter.warn(&self.writer.duplicate(role, &pending.row)),
                 None => {
-                    lock_and_apply(std::slice::from_ref(&pending), &self.writer, ctx).await?;
+                    lock_and_apply(std::slice::from_mut(&mut pending), &self.writer, ctx).await?;
                     affected.changed += 1;
                 }
             }
         }
         affected.changed += batch.len() as u64;
-        lock_and_apply(&batch, &self.writer, ctx).await
+        lock_and_apply(&mut batch, &self.writer, ctx).await
     }
 }
 

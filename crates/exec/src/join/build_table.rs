@@ -73,12 +73,9 @@ impl BuildTable {
             self.groups.assign(&columns, chunk.rows(), &mut groups);
             self.chains.resize(self.groups.len(), (END, END));
         }
-        for row in 0..chunk.rows() {
+        self.next.resize(self.next.len() + chunk.rows(), END);
+        for (row, group) in groups.iter().enumerate() {
             let at = first + row as u32;
-            self.next.push(END);
-            if shape.keys.is_empty() {
-                continue;
-            }
             let is_null = |key: usize| columns[key].is_null(row) && !shape.keys[key].null_safe;
             if (0..shape.null_aware_keys).any(|key| columns[key].is_null(row)) {
                 self.null_rows.push(at);
@@ -86,7 +83,7 @@ impl BuildTable {
             if (0..columns.len()).any(is_null) {
                 continue;
             }
-            let chain = &mut self.chains[groups[row] as usize];
+            let chain = &mut self.chains[*group as usize];
             match chain.1 {
                 END => chain.0 = at,
                 last => self.next[last as usize] = at,

@@ -162,8 +162,8 @@ impl Probe {
             is_unknown[*row as usize] = unknown;
         }
         let mut mark = Column::for_type(&FieldType::bigint(), rows);
-        for row in 0..rows {
-            match (self.matched[row], is_unknown[row]) {
+        for verdict in self.matched.iter().zip(&is_unknown) {
+            match verdict {
                 (true, _) => mark.push_i64(1),
                 (false, true) => mark.push_null(),
                 (false, false) => mark.push_i64(0),

@@ -137,8 +137,7 @@ impl Session {
     }
 
     fn eval(&self, params: Vec<Datum>, changes_data: bool) -> EvalCtx {
-        let mut eval = EvalCtx::default();
-        eval.params = params.into();
+        let mut eval = EvalCtx::default().with_params(params.into());
         eval.sql_mode = self.settings.sql_mode;
         eval.changes_data = changes_data;
         eval.now_micros = self.settings.now_micros;
@@ -161,6 +160,12 @@ impl Session {
             rules: self.settings.rules,
         };
         planner::plan(&statement, &ctx).map(Arc::new).map_err(|error| error.to_mysql())
+    }
+
+    /// The operators of a statement's plan.
+    pub fn explain(&self, sql: &str) -> String {
+        let plan = self.plan(sql, &self.server.catalog.current()).expect("plans");
+        planner::explain::explain_rows(&plan).into_iter().map(|row| row.id + "\n").collect()
     }
 
     /// Runs a statement. An autocommit statement, or one of a pessimistic transaction, is repeated after a conflict, as a session does.
