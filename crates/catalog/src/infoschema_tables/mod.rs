@@ -9,7 +9,7 @@
 //! | `charsets` | CHARACTER_SETS, COLLATIONS, COLLATION_CHARACTER_SET_APPLICABILITY |
 //! | `server` | ENGINES, PLUGINS; PROCESSLIST, variables, status, privileges (rows by the session layer); ROUTINES, TRIGGERS, EVENTS … (empty) |
 //!
-//! Definitions are added to every [`InfoSchema`](crate::InfoSchema) when it is loaded; they are not stored. Their ids lie above
+//! Definitions are added to every [`InfoSchema`] when it is loaded; they are not stored. Their ids lie above
 //! [`VIRTUAL_ID_BASE`], where allocated ids never get. Rows of tables that describe sessions or the server come from a
 //! [`RowProvider`], which the layers above hand in.
 //!
