@@ -176,5 +176,5 @@ fn main() {
 
 fn resident_mib() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").ok().and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
-    pages.unwrap_or(0) * 4096 >> 20
+    (pages.unwrap_or(0) * 4096) >> 20
 }

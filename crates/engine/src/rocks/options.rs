@@ -7,7 +7,7 @@
 
 use rocksdb::{
     BlockBasedOptions, BlockBasedTablePinningTier, Cache, CompactionPri, DBCompressionType, DBRecoveryMode, DataBlockIndexType, LogLevel,
-    LruCacheOptions, Options,
+    Options,
 };
 
 use super::filter::GcFilterFactory;
@@ -19,18 +19,18 @@ const BLOB_GC_AGE_CUTOFF: f64 = 0.25;
 const BLOB_GC_FORCE_THRESHOLD: f64 = 0.5;
 /// Fast level of zstd: half the time of its default for nearly the same size on rows.
 const ZSTD_LEVEL: i32 = 1;
+/// Keys between two full ones in a block. The hash index leads to a full key, from where entries are decoded one by one: few are left to
+/// decode, and on rows the shared prefixes lost this way are hardly seen in the size.
+const RESTART_INTERVAL: i32 = 4;
 /// RocksDB's default window.
 const ZSTD_WINDOW_BITS: i32 = -14;
 /// Below this limit of open files the number of open tables is bounded, so that connections find descriptors too.
 const MANY_FILES: u64 = 65_536;
 
-/// The block cache all column families share.
+/// The block cache all column families share. A lookup in a clock cache takes no lock and moves no list entry, which makes a cached get an
+/// eighth cheaper than with the LRU cache; the charge of zero lets its table grow with what it holds.
 pub(super) fn block_cache(bytes: u64) -> Cache {
-    let mut options = LruCacheOptions::default();
-    options.set_capacity(usize::try_from(bytes).unwrap_or(usize::MAX));
-    // One shard's mutex is held for a fraction of a microsecond; 64 of them keep two readers apart nearly always.
-    options.set_num_shard_bits(6);
-    Cache::new_lru_cache_opts(&options)
+    Cache::new_hyper_clock_cache(to_usize(bytes), 0)
 }
 
 /// Options of the database as a whole.
@@ -129,6 +129,7 @@ fn tables(section: &CfConfig, cache: &Cache) -> BlockBasedOptions {
     tables.set_unpartitioned_pinning_tier(BlockBasedTablePinningTier::All);
     tables.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
     tables.set_data_block_hash_ratio(0.75);
+    tables.set_block_restart_interval(RESTART_INTERVAL);
     tables
 }
 
