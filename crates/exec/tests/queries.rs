@@ -3,7 +3,11 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use copr::SortKey;
+use planner::physical::{JoinKey, MergeJoin, Node, Op, PhysicalPlan, Sort};
+use planner::{Rule, RuleSet};
 use support::{Server, Session};
 
 /// Deterministic numbers that look random.
@@ -177,19 +181,66 @@ async fn joins() {
         let (inner, outer) = (sorted(inner), sorted(outer));
         let right_outer =
             data.right.iter().filter(|r| !inner.iter().any(|line| line.ends_with(&format!(",{}", r.0)))).count() + inner.len();
-        for hint in ["", "/*+ HASH_JOIN(l, r) */", "/*+ INL_JOIN(r) */", "/*+ MERGE_JOIN(l, r) */"] {
-            let s = &mut data.session;
-            let explained = s.explain(&format!("SELECT {hint} l.id, r.id FROM l JOIN r ON r.l_g = l.g AND r.w + l.v > 20"));
-            for (word, operator) in [("HASH", "HashJoin"), ("INL", "IndexJoin"), ("MERGE", "MergeJoin")] {
-                assert!(!hint.contains(word) || explained.contains(operator), "{hint}: {explained}");
-            }
-            let on = "ON r.l_g = l.g AND r.w + l.v > 20";
-            assert_eq!(s.sorted_lines(&format!("SELECT {hint} l.id, r.id FROM l JOIN r {on}")).await, inner, "{hint}");
-            assert_eq!(s.sorted_lines(&format!("SELECT {hint} l.id, r.id FROM l LEFT JOIN r {on}")).await, outer, "{hint}");
-            assert_eq!(s.lines(&format!("SELECT {hint} l.id, r.id FROM l RIGHT JOIN r {on}")).await.len(), right_outer, "{hint}");
+        let s = &mut data.session;
+        let on = "ON r.l_g = l.g AND r.w + l.v > 20";
+        for (join, expected) in [("JOIN", &inner), ("LEFT JOIN", &outer)] {
+            let sql = format!("SELECT l.id, r.id FROM l {join} r {on}");
+            assert_eq!(s.sorted_lines(&sql).await, *expected);
+            let mut plan = PhysicalPlan::clone(&*s.plan(&sql, &s.server.catalog.current()).expect("plans"));
+            assert!(to_merge_join(&mut plan.root), "the plan has a hash join");
+            assert_eq!(s.sorted_lines_of(Arc::new(plan)).await, *expected);
         }
+        assert_eq!(s.lines(&format!("SELECT l.id, r.id FROM l RIGHT JOIN r {on}")).await.len(), right_outer);
         let cross = data.left.len() * data.right.iter().filter(|r| r.2 < 30).count();
         assert_eq!(data.session.lines("SELECT COUNT(*) FROM l CROSS JOIN r WHERE r.w < 30").await, [cross.to_string()]);
+    })
+    .await;
+}
+
+/// Turns the hash joins of a plan into merge joins over sorted inputs.
+fn to_merge_join(node: &mut Node) -> bool {
+    match &mut node.op {
+        Op::Projection(projection) => to_merge_join(&mut projection.child),
+        Op::Selection(selection) => to_merge_join(&mut selection.child),
+        Op::HashJoin(join) => {
+            let sorted = |child: &Node, side: fn(&JoinKey) -> &expr::Expr| {
+                let by = join.keys.iter().map(|key| SortKey { expr: side(key).clone(), desc: true }).collect();
+                let op = Op::Sort(Sort { child: Box::new(child.clone()), by });
+                Box::new(Node { id: 0, output: child.output.clone(), rows: 1.0, cost: 1.0, op })
+            };
+            node.op = Op::MergeJoin(MergeJoin {
+                kind: join.kind,
+                left: sorted(&join.left, |key| &key.left),
+                right: sorted(&join.right, |key| &key.right),
+                keys: join.keys.clone(),
+                desc: true,
+                conditions: join.conditions.clone(),
+            });
+            true
+        }
+        _ => false,
+    }
+}
+
+#[tokio::test]
+async fn index_joins_look_up_what_hash_joins_find() {
+    everywhere(async |data: &mut Data| {
+        let s = &mut data.session;
+        for sql in [
+            "SELECT l.id, r.id, r.w FROM l JOIN r ON r.l_g = l.g AND r.w > l.v WHERE l.id = 3",
+            "SELECT l.id, r.id, r.w FROM l JOIN r ON r.l_g = l.g WHERE l.id IN (1, 2, 3, 4, 5, 6, 7, 40, 41, 42)",
+            "SELECT l.id, r.id FROM l LEFT JOIN r ON r.w = l.v WHERE l.id IN (1, 2, 3, 4, 5, 6, 7, 40, 41, 42)",
+            "SELECT l.id, b.id FROM l JOIN l b ON b.id = l.g WHERE l.id IN (1, 2, 3, 4, 5, 6, 7, 40, 41, 42)",
+        ] {
+            s.settings.rules = RuleSet::default();
+            assert!(s.explain(sql).contains("IndexJoin"), "{sql}\n{}", s.explain(sql));
+            let found = s.sorted_lines(sql).await;
+            s.settings.rules = RuleSet::default().without(Rule::IndexJoin);
+            assert!(!s.explain(sql).contains("IndexJoin"), "{sql}");
+            assert_eq!(s.sorted_lines(sql).await, found, "{sql}");
+            assert!(!found.is_empty(), "{sql}");
+        }
+        s.settings.rules = RuleSet::default();
     })
     .await;
 }
@@ -288,7 +339,7 @@ async fn over_the_quota_sorts_and_groups_spill_and_joins_say_so() {
         }
     }
     s.settings.spill = true;
-    let error = s.error("SELECT /*+ HASH_JOIN(a, b) */ COUNT(*) FROM big a JOIN big b ON a.g = b.g").await;
+    let error = s.error("SELECT COUNT(*) FROM big a JOIN big b ON a.g = b.g").await;
     assert!(error.starts_with("8175 ") && error.contains("tidb_mem_quota_query"), "{error}");
 }
 

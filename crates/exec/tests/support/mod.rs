@@ -194,8 +194,24 @@ impl Session {
     }
 
     async fn try_once(&mut self, sql: &str) -> exec::Result<Answer> {
+        let plan = self.plan(sql, &self.server.catalog.current()).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+        self.try_plan(plan).await
+    }
+
+    /// The rows of a plan, sorted.
+    pub async fn sorted_lines_of(&mut self, plan: Arc<PhysicalPlan>) -> Vec<String> {
+        match self.try_plan(plan).await.expect("runs") {
+            Answer::Rows(rows) => {
+                let mut lines = rows.into_iter().map(|row| row.join(",")).collect::<Vec<_>>();
+                lines.sort();
+                lines
+            }
+            other => panic!("rows expected, got {other:?}"),
+        }
+    }
+
+    async fn try_plan(&mut self, plan: Arc<PhysicalPlan>) -> exec::Result<Answer> {
         let schema = self.server.catalog.current();
-        let plan = self.plan(sql, &schema).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
         let autocommit = self.txn.is_none();
         let txn = match &self.txn {
             Some(txn) => Some(txn.clone()),
