@@ -6,7 +6,7 @@
 //!                                              what became of myself? (rule 7)
 //! ```
 //!
-//! With [`CommitMode::OnePhase`] no lock is written: the key waits in the [`MvccTxn`] for [`one_pc`](super::one_pc), which gives all keys
+//! With [`CommitMode::OnePhase`] no lock is written: the key waits in the [`MvccTxn`] for [`one_pc`](super::one_pc()), which gives all keys
 //! their commit timestamp.
 //!
 //! Invariants:
