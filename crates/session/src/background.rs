@@ -1,4 +1,4 @@
-//! What a server does by itself: garbage collection, statistics that have gone stale.
+//! What a server does by itself: garbage collection, renewing locks, statistics that have gone stale.
 
 use std::{
     sync::{Arc, Weak},
@@ -6,7 +6,6 @@ use std::{
 };
 
 use base::ReadableDuration;
-use client::GcOptions;
 use tokio::task::JoinHandle;
 
 use crate::{domain::Domain, vars::find};
@@ -18,8 +17,18 @@ const STATS_EVERY: Duration = Duration::from_secs(30);
 
 /// Starts the background tasks. They end when the domain is gone or aborts them.
 pub(crate) fn start(domain: &Arc<Domain>) -> Vec<JoinHandle<()>> {
-    let (gc, stats) = (Arc::downgrade(domain), Arc::downgrade(domain));
-    vec![tokio::spawn(collect_garbage(gc)), tokio::spawn(refresh_statistics(stats))]
+    let weak = || Arc::downgrade(domain);
+    vec![tokio::spawn(collect_garbage(weak())), tokio::spawn(refresh_statistics(weak())), tokio::spawn(renew_locks(weak()))]
+}
+
+/// Keeps the locks of transactions that live long from being taken for those of a dead client.
+async fn renew_locks(domain: Weak<Domain>) {
+    loop {
+        let Some(pause) = domain.upgrade().map(|domain| domain.client().options().lock_ttl / 3) else { return };
+        tokio::time::sleep(pause).await;
+        let Some(domain) = domain.upgrade() else { return };
+        domain.client().renew_locks().await;
+    }
 }
 
 async fn collect_garbage(domain: Weak<Domain>) {
@@ -31,8 +40,11 @@ async fn collect_garbage(domain: Weak<Domain>) {
             continue;
         }
         let life_time = variable("tidb_gc_life_time").parse::<ReadableDuration>().map_or(Duration::from_secs(600), |duration| duration.0);
-        match domain.client().run_gc(&GcOptions { life_time, ..GcOptions::default() }).await {
-            Ok(report) => tracing::debug!(safe_point = report.safe_point.0, "garbage collection"),
+        if let Err(error) = domain.ddl().destroy_old_ranges().await {
+            tracing::warn!(%error, "data of dropped tables could not be removed; it is tried again");
+        }
+        match domain.client().run_gc(life_time).await {
+            Ok(report) => tracing::debug!(safe_point = report.safe_point.0, resolved_locks = report.resolved_locks, "garbage collection"),
             Err(error) => tracing::warn!(%error, "garbage collection failed; it is tried again"),
         }
     }

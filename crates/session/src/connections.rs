@@ -104,6 +104,16 @@ impl ConnectionRegistry {
             self.count.fetch_sub(1, Ordering::SeqCst);
             return None;
         }
+        Some(self.admit())
+    }
+
+    /// A connection of the server itself, which no limit keeps out.
+    pub(crate) fn register_internal(&self) -> ConnectionHandle {
+        self.count.fetch_add(1, Ordering::SeqCst);
+        self.admit()
+    }
+
+    fn admit(&self) -> ConnectionHandle {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let entry = Arc::new(Entry {
             id: ConnectionId(id),
@@ -120,7 +130,7 @@ impl ConnectionRegistry {
             shard.retain(|_, entry| entry.strong_count() > 0);
         }
         shard.insert(id, Arc::downgrade(&entry));
-        Some(ConnectionHandle(entry))
+        ConnectionHandle(entry)
     }
 
     fn shard(&self, id: u64) -> &Mutex<FxHashMap<u64, Weak<Entry>>> {
@@ -268,6 +278,11 @@ impl ConnectionHandle {
         let mut activity = self.0.activity.lock();
         activity.text.clear();
         activity.text.extend_from_slice(&text[..text.len().min(SHOWN_TEXT)]);
+    }
+
+    /// The beginning of the statement that runs.
+    pub fn statement(&self) -> String {
+        String::from_utf8_lossy(&self.0.activity.lock().text).into_owned()
     }
 
     /// Who the connection belongs to.

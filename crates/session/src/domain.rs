@@ -23,11 +23,12 @@ use crate::{
     background,
     connections::ConnectionRegistry,
     plan_cache::SharedPlans,
+    users::PasswordHasher,
     vars::{GlobalVars, find},
 };
 
 /// How a server's SQL layer is set up.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct DomainConfig {
     /// Version of this program.
     pub version: String,
@@ -43,20 +44,8 @@ pub struct DomainConfig {
     pub port: u16,
     /// Data directory, for the variable `datadir`.
     pub data_dir: String,
-}
-
-impl Default for DomainConfig {
-    fn default() -> Self {
-        Self {
-            version: "0.0.0".to_owned(),
-            max_connections: 2000,
-            plan_cache: true,
-            plan_cache_capacity: 1000,
-            host: "127.0.0.1".to_owned(),
-            port: 4000,
-            data_dir: String::new(),
-        }
-    }
+    /// Makes stored forms of passwords.
+    pub hasher: Arc<dyn PasswordHasher>,
 }
 
 /// What the sessions of one server share.
@@ -72,6 +61,7 @@ pub struct Domain {
     prepared: AtomicIsize,
     started: Instant,
     version: String,
+    hasher: Arc<dyn PasswordHasher>,
     background: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -89,7 +79,7 @@ impl Domain {
     pub async fn open(client: Client, config: DomainConfig) -> Result<Arc<Self>, Error> {
         let catalog = Catalog::load(client.clone()).await?;
         let stats = StatsCache::default();
-        let ddl = Ddl::start(catalog.clone(), stats.clone()).await?;
+        let ddl = Ddl::start(catalog.clone()).await?;
         // Clients decide by the number in front what they may ask for: it is that of the MySQL this server behaves like.
         let version = format!("8.0.36-Trine-{}", config.version);
         let globals = GlobalVars::new([
@@ -106,14 +96,14 @@ impl Domain {
                 }
             }
         }
-        let accounts = Accounts::load(&client, &catalog).await?;
         let domain = Arc::new(Self {
             client,
             catalog,
             ddl,
             stats: Stats(stats),
             globals,
-            accounts,
+            accounts: Accounts::default(),
+            hasher: config.hasher,
             connections: ConnectionRegistry::new(config.max_connections),
             plans: SharedPlans::new(config.plan_cache_capacity),
             prepared: AtomicIsize::new(0),
@@ -121,6 +111,7 @@ impl Domain {
             version,
             background: Mutex::default(),
         });
+        domain.accounts.reload(&domain).await?;
         *domain.background.lock() = background::start(&domain);
         Ok(domain)
     }
@@ -130,7 +121,7 @@ impl Domain {
         for task in self.background.lock().drain(..) {
             task.abort();
         }
-        self.ddl.stop().await;
+        self.ddl.stop();
     }
 
     /// The transaction client.
@@ -170,6 +161,10 @@ impl Domain {
     /// The account a client that calls itself `user` at `client_host` belongs to.
     pub fn account(&self, user: &str, client_host: &str) -> Option<crate::accounts::Account> {
         self.accounts.find(user, client_host)
+    }
+
+    pub(crate) fn password_hasher(&self) -> &dyn PasswordHasher {
+        &*self.hasher
     }
 
     /// Connections of this server.

@@ -26,9 +26,6 @@ pub enum Error {
     /// A schema change failed.
     #[error(transparent)]
     Ddl(#[from] ddl::Error),
-    /// Statistics could not be gathered.
-    #[error(transparent)]
-    Stats(#[from] stats::Error),
     /// An expression of a statement of the session itself failed.
     #[error(transparent)]
     Expr(#[from] expr::Error),
@@ -54,13 +51,12 @@ impl Error {
     pub fn to_mysql(&self) -> MysqlError {
         match self {
             Error::Mysql(error) => error.clone(),
-            Error::Parse(error) => error.to_mysql(),
+            Error::Parse(error) => MysqlError { code: error.code(), sqlstate: error.sqlstate(), message: error.to_string() },
             Error::Plan(error) => error.to_mysql(),
             Error::Exec(error) => error.to_mysql(),
             Error::Client(error) => error.to_mysql(),
             Error::Catalog(error) => error.to_mysql(),
             Error::Ddl(error) => error.to_mysql(),
-            Error::Stats(error) => error.to_mysql(),
             Error::Expr(error) => error.to_mysql(),
             Error::Types(error) => error.to_mysql(),
         }

@@ -10,7 +10,7 @@
 //! | `prepared` | prepared statements |
 //! | [`vars`] | system variables |
 //! | `set`, `show`, `admin`, `explain`, `analyze` | the statements of these names |
-//! | `accounts` | accounts, passwords, privileges |
+//! | `accounts`, `users` | accounts, passwords, privileges; the statements that change them |
 //! | `virtual_tables` | rows of `information_schema` that describe sessions |
 //! | `connections` | who is connected; KILL |
 //! | `domain`, `background` | what all sessions share, and what the server does by itself |
@@ -36,6 +36,7 @@ mod set;
 mod show;
 mod statements;
 mod transaction;
+mod users;
 pub mod vars;
 mod virtual_tables;
 
@@ -46,3 +47,4 @@ pub use error::Error;
 pub use prepared::PreparedInfo;
 pub use result::{Outcome, ResultRows, StatementResult};
 pub use session::{ClientInfo, Session};
+pub use users::PasswordHasher;

@@ -22,9 +22,9 @@ use base::TableId;
 use catalog::InfoSchema;
 use expr::SqlMode;
 use parking_lot::Mutex;
-use planner::{OutputColumn, PhysicalPlan, RuleSet};
+use planner::{PhysicalPlan, RuleSet, physical::OutputColumn};
 use rustc_hash::{FxHashMap, FxHasher};
-use types::{Collation, Datum, FieldType};
+use types::{Collation, Datum, FieldType, TimeKind};
 
 const SHARDS: usize = 64;
 /// Plans a session finds without asking the shared cache.
@@ -57,6 +57,8 @@ pub struct CachedPlan {
     pub columns: Arc<[OutputColumn]>,
     /// The stored tables it names, each once.
     pub tables: Vec<TableId>,
+    /// Whether it reads tables that the server computes.
+    pub has_virtual_tables: bool,
     /// The schema it was made for.
     pub schema: Arc<InfoSchema>,
     key: Vec<u8>,
@@ -116,7 +118,11 @@ pub fn param_type(value: &Datum, collation: Collation) -> FieldType {
         Datum::Double(_) => FieldType::double(),
         Datum::Decimal(_) => FieldType::decimal(65, 30),
         Datum::Bytes(_) => FieldType::varchar(16_383).with_collation(collation),
-        Datum::Time(time) => time.field_type(),
+        Datum::Time(time) => match time.kind() {
+            TimeKind::Date => FieldType::date(),
+            TimeKind::DateTime => FieldType::datetime(time.fsp()),
+            TimeKind::Timestamp => FieldType::timestamp(time.fsp()),
+        },
         Datum::Duration(duration) => FieldType::time(duration.fsp()),
     }
 }
@@ -234,7 +240,9 @@ impl CachedPlan {
         tables.sort_unstable();
         tables.dedup();
         let columns = std::mem::take(&mut plan.output).into();
+        let has_virtual_tables = plan.tables.iter().any(|used| catalog::infoschema_tables::is_virtual_database(&used.database));
         Arc::new(Self {
+            has_virtual_tables,
             plan: Arc::new(plan),
             columns,
             tables,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parser::{ParseOptions, Parsed};
-use planner::OutputColumn;
+use planner::physical::OutputColumn;
 use types::mysql_error::{self, MysqlError};
 
 use crate::{Error, session::Session};

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use exec::RowStream;
-use planner::OutputColumn;
+use planner::physical::OutputColumn;
 use types::{Chunk, Datum, FieldType};
 
 use crate::transaction::StatementEnd;

@@ -6,10 +6,18 @@
 
 use std::sync::Arc;
 
+use catalog::InfoSchema;
 use exec::{ExecCtx, Execution, MemTracker, RuntimeStats, TxnHandle};
-use parser::{Parsed, ast::Stmt};
-use planner::{ExplainMode, OutputColumn, PlanCtx, SystemVariables};
-use types::{Datum, FieldType, mysql_error::MysqlError};
+use expr::EvalCtx;
+use parser::{
+    Parsed,
+    ast::{ExplainTarget, Literal, Stmt},
+};
+use planner::{
+    PlanCtx, SystemVariables,
+    physical::{ExplainMode, OutputColumn},
+};
+use types::{Datum, Decimal, FieldType, mysql_error::MysqlError};
 
 use crate::{
     Error,
@@ -230,28 +238,33 @@ impl Session {
     }
 
     fn exec_ctx(&self, run: &Run<'_>, placement: &Placement, stats: Option<Arc<RuntimeStats>>) -> ExecCtx {
-        let hot = &self.vars.hot;
         let plan = &run.cached.plan;
-        let env = self.domain.client().env();
-        let deadline = match hot.max_execution_time {
-            Some(limit) if !plan.is_write => Some(env.now() + limit),
-            _ => None,
-        };
+        let eval = self.eval_ctx(run.params.clone(), plan.is_write);
+        let mut ctx = self.bare_ctx(placement, run.cached.schema.clone(), eval);
+        ctx.virtual_tables = run.cached.has_virtual_tables.then(|| self.virtual_tables());
+        ctx.deadline = self.vars.hot.max_execution_time.filter(|_| !plan.is_write).map(|limit| ctx.env.now() + limit);
+        ctx.stats = stats;
+        ctx
+    }
+
+    /// A context without a plan, for what the session executes itself.
+    pub(crate) fn bare_ctx(&self, placement: &Placement, schema: Arc<InfoSchema>, eval: EvalCtx) -> ExecCtx {
+        let client = self.domain.client();
         ExecCtx {
-            client: self.domain.client().clone(),
+            client: client.clone(),
             txn: placement.txn.clone(),
             pessimistic: placement.pessimistic,
             read_ts: placement.read_ts,
-            eval: Arc::new(self.eval_ctx(run.params.clone(), plan.is_write)),
-            infoschema: run.cached.schema.clone(),
+            eval: Arc::new(eval),
+            infoschema: schema,
             auto_ids: self.domain.catalog().auto_ids().clone(),
-            virtual_tables: Some(self.domain.virtual_tables(self)),
+            virtual_tables: None,
             cancel: self.handle.token().clone(),
-            deadline,
-            env: env.clone(),
-            memory: MemTracker::new(hot.memory_quota),
-            vars: hot.exec.clone(),
-            stats,
+            deadline: None,
+            env: client.env().clone(),
+            memory: MemTracker::new(self.vars.hot.memory_quota),
+            vars: self.vars.hot.exec.clone(),
+            stats: None,
         }
     }
 
@@ -294,7 +307,7 @@ impl Session {
         Ok(StatementResult::Done(Outcome {
             affected_rows: affected.rows,
             last_insert_id: affected.last_insert_id,
-            info: affected.info,
+            info: affected.info(self.warnings.count()),
         }))
     }
 
@@ -364,14 +377,8 @@ impl Session {
                 }
             };
         }
-        let stage = handle.lock().await.stage();
-        let done = collect(run, ctx).await;
-        let mut txn = handle.lock().await;
-        match &done {
-            Ok(_) => txn.release(stage),
-            Err(_) => txn.revert(stage),
-        }
-        done
+        // Execution undoes its own writes when it fails.
+        collect(run, ctx).await
     }
 
     async fn commit_own(&self, handle: TxnHandle) -> Result<(), Error> {
@@ -416,10 +423,31 @@ async fn collect(run: &Run<'_>, ctx: ExecCtx) -> Result<(Execution, Vec<types::C
 
 /// Whether a statement is planned and executed, rather than done by the session itself.
 pub(crate) fn has_plan(stmt: &Stmt) -> bool {
-    matches!(stmt, Stmt::Query(_) | Stmt::Insert(_) | Stmt::Update(_) | Stmt::Delete(_) | Stmt::Explain(_))
+    match stmt {
+        Stmt::Query(_) | Stmt::Insert(_) | Stmt::Update(_) | Stmt::Delete(_) => true,
+        Stmt::Explain(explain) => matches!(&explain.target, ExplainTarget::Stmt(target) if has_plan(target)),
+        _ => false,
+    }
 }
 
 /// Values of literals as parameters.
 fn literal_values(literals: &[parser::ast::Literal]) -> Arc<[Datum]> {
-    literals.iter().map(planner::literal_datum).collect()
+    literals.iter().map(literal_value).collect()
+}
+
+/// The value of a literal that stands for a parameter, in the type the planner gives such a parameter.
+fn literal_value(literal: &Literal) -> Datum {
+    match literal {
+        Literal::Null => Datum::Null,
+        Literal::Bool(value) => Datum::Int(i64::from(*value)),
+        Literal::Int(value) => Datum::Int(*value),
+        Literal::UInt(value) => Datum::UInt(*value),
+        Literal::Decimal(digits) => match Decimal::parse(digits.as_bytes()) {
+            Ok(value) => Datum::Decimal(value),
+            Err(_) => Datum::Double(digits.parse().unwrap_or(f64::MAX)),
+        },
+        Literal::Float(value) => Datum::Double(*value),
+        Literal::Str(text) | Literal::Hex(text) | Literal::Bit(text) => Datum::Bytes(text.to_vec()),
+        Literal::Introduced(introduced) => Datum::Bytes(introduced.value.to_vec()),
+    }
 }

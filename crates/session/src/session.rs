@@ -23,6 +23,7 @@ use types::{
 
 use crate::{
     Error,
+    accounts::Privileges,
     connections::{ConnectionHandle, Identity},
     domain::Domain,
     plan_cache::{FrontPlans, PlanEnv},
@@ -53,6 +54,8 @@ pub struct ClientInfo {
     pub multi_statements: bool,
     /// Connection attributes.
     pub attributes: Vec<(String, String)>,
+    /// What the client may do; found out when the session begins.
+    pub privileges: Privileges,
 }
 
 /// Status flags of the protocol (`SERVER_STATUS_…`).
@@ -94,7 +97,19 @@ pub struct Session {
 
 impl Session {
     /// A session of an authenticated client.
-    pub fn new(domain: &Arc<Domain>, handle: ConnectionHandle, client: ClientInfo) -> Self {
+    pub fn new(domain: &Arc<Domain>, handle: ConnectionHandle, mut client: ClientInfo) -> Self {
+        client.privileges = domain.accounts().get(&client.user, &client.account_host).map(|account| account.privileges).unwrap_or_default();
+        Self::with_privileges(domain, handle, client)
+    }
+
+    /// A session of the server itself, which may do everything.
+    pub(crate) fn internal(domain: &Arc<Domain>) -> Result<Self, Error> {
+        let handle = domain.connections().register_internal();
+        let client = ClientInfo { privileges: Privileges::ALL, ..ClientInfo::default() };
+        Ok(Self::with_privileges(domain, handle, client))
+    }
+
+    fn with_privileges(domain: &Arc<Domain>, handle: ConnectionHandle, client: ClientInfo) -> Self {
         let mut vars = SessionVars::new(domain.globals(), client.found_rows);
         if let Some(collation) = types::Collation::by_id(client.collation)
             && collation != types::Collation::Binary

@@ -1,5 +1,7 @@
 //! Statements the session does itself, and those it hands to DDL.
 
+use std::pin::Pin;
+
 use parser::ast::{CompletionType, DescribeStmt, ExplainStmt, ExplainTarget, IsolationLevel, SetTransactionStmt, Stmt, VarScope};
 use types::{
     Datum,
@@ -14,9 +16,13 @@ use crate::{
 };
 
 impl Session {
-    /// Runs a statement that has no plan.
-    pub(crate) async fn run_other(&mut self, stmt: Stmt) -> Result<StatementResult, Error> {
-        if !matches!(&stmt, Stmt::Show(show) if show.kind.is_diagnostics()) {
+    /// Runs a statement that has no plan. Boxed, because such statements run queries themselves.
+    pub(crate) fn run_other(&mut self, stmt: Stmt) -> Pin<Box<dyn Future<Output = Result<StatementResult, Error>> + Send + '_>> {
+        Box::pin(self.dispatch(stmt))
+    }
+
+    async fn dispatch(&mut self, stmt: Stmt) -> Result<StatementResult, Error> {
+        if !matches!(&stmt, Stmt::Show(show) if crate::show::is_diagnostics(&show.kind)) {
             self.forget_diagnostics();
         }
         match stmt {
@@ -133,27 +139,30 @@ impl Session {
     /// Schema changes commit what is open first, as in MySQL.
     async fn run_ddl(&mut self, stmt: Stmt) -> Result<StatementResult, Error> {
         self.check_writable()?;
-        self.domain.accounts().check_ddl(&self.client, &stmt, self.connection.database.as_deref())?;
+        self.domain.accounts().check_ddl(&self.client, &stmt)?;
         self.commit().await?;
         self.mdl.leave();
-        let eval = self.eval_ctx(std::sync::Arc::from([]), true);
-        let request = ddl::DdlContext {
+        let query = self.handle.statement();
+        let request = ddl::DdlRequest {
             database: self.connection.database.as_deref(),
-            eval: &eval,
+            query: &query,
+            mode: self.vars.hot.convert_mode(),
+            time_zone: self.time_zone(),
             cancel: self.handle.token().clone(),
-            connection: self.handle.id(),
         };
         let outcome = self.domain.ddl().run(&stmt, &request).await?;
         for warning in outcome.warnings {
-            self.warnings.push(warning);
+            self.warnings.push(expr::Warning { level: expr::WarningLevel::Note, code: warning.code, message: warning.message });
         }
         if let Stmt::DropDatabase(drop) = &stmt
             && self.connection.database.as_deref().is_some_and(|current| current.eq_ignore_ascii_case(&drop.name))
         {
             self.leave_database();
         }
-        self.row_count = outcome.affected_rows as i64;
-        Ok(done(Outcome { affected_rows: outcome.affected_rows, ..Outcome::default() }))
+        // MySQL counts the database created and the tables dropped with one; other changes affect no rows.
+        let affected_rows = u64::from(matches!(&stmt, Stmt::CreateDatabase(_)));
+        self.row_count = affected_rows as i64;
+        Ok(done(Outcome { affected_rows, ..Outcome::default() }))
     }
 
     /// DESCRIBE is SHOW COLUMNS.

@@ -125,7 +125,12 @@ impl Session {
 
     /// A duplicate that only the commit found is told in terms of table and index.
     pub(crate) fn commit_error(&self, error: client::Error) -> Error {
-        exec::commit_error(error, &self.domain.catalog().current()).into()
+        match error {
+            client::Error::KeyExists { key, value } => {
+                exec::dml::duplicate_entry(&self.domain.catalog().current(), &key, value.as_deref()).into()
+            }
+            error => error.into(),
+        }
     }
 
     /// `SAVEPOINT`: a second one of the same name takes the place of the first.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use planner::OutputColumn;
+use planner::physical::OutputColumn;
 use session::{Outcome, ResultRows, Session};
 use tokio::net::TcpStream;
-use types::{Chunk, FieldType, mysql_error::MysqlError};
+use types::{Chunk, FieldType, TimeZone, mysql_error::MysqlError};
 use wire::{
     CapabilityFlags, ColumnDefinition, StatusFlags,
     packet::PacketWriter,
@@ -86,7 +86,7 @@ fn definition(column: &OutputColumn) -> ColumnDefinition {
         org_table: column.org_table.to_string(),
         name: column.name.to_string(),
         org_name: column.org_name.to_string(),
-        collation: column.ty.protocol_collation(),
+        collation: column.ty.protocol_collation(types::Collation::Utf8mb4_0900AiCi),
         length: column.ty.column_length(),
         type_code: column.ty.tp.mysql_type(),
         flags: column.ty.protocol_flags(),
@@ -140,7 +140,7 @@ impl Answer<'_> {
         let mut next = session.fetch(&mut rows).await.map_err(Failure::Statement)?;
         head.write_head(self.writer, self.capabilities, self.status(session));
         while let Some(chunk) = next {
-            if let Err(error) = self.chunk(&chunk, &types, format).await {
+            if let Err(error) = self.chunk(&chunk, &types, format, session.time_zone()).await {
                 session.abandon(rows).await;
                 return Err(error.into());
             }
@@ -150,12 +150,12 @@ impl Answer<'_> {
         Ok(())
     }
 
-    async fn chunk(&mut self, chunk: &Chunk, types: &[FieldType], format: RowFormat) -> Result<(), wire::Error> {
+    async fn chunk(&mut self, chunk: &Chunk, types: &[FieldType], format: RowFormat, zone: &TimeZone) -> Result<(), wire::Error> {
         for row in 0..chunk.rows() {
             let out = self.writer.begin();
             match format {
-                RowFormat::Text => write_text_row(out, chunk, row, types),
-                RowFormat::Binary => write_binary_row(out, chunk, row, types),
+                RowFormat::Text => write_text_row(out, chunk, row, types, zone),
+                RowFormat::Binary => write_binary_row(out, chunk, row, types, zone),
             }
             self.writer.finish();
             if self.writer.wants_flush() {

@@ -77,10 +77,8 @@ pub async fn run(context: &mut Context<'_>, payload: &[u8]) -> Result<Next, wire
             }
             None => context.error(&unknown_statement(statement, "mysqld_stmt_reset")),
         },
-        Command::StmtFetch { statement, .. } => context.error(&MysqlError::new(
-            mysql_error::ER_STMT_HAS_NO_OPEN_CURSOR,
-            format!("The statement ({statement}) has no open cursor."),
-        )),
+        Command::StmtFetch { statement, .. } => context
+            .error(&MysqlError::new(mysql_error::ER_STMT_HAS_NO_OPEN_CURSOR, format!("The statement ({statement}) has no open cursor."))),
         Command::InitDb(name) => {
             let name = String::from_utf8_lossy(name);
             match context.session.use_database(&name).await {
@@ -234,8 +232,5 @@ fn set_option(context: &mut Context<'_>, option: u16) {
 }
 
 fn unknown_statement(statement: u32, function: &str) -> MysqlError {
-    MysqlError::new(
-        mysql_error::ER_UNKNOWN_STMT_HANDLER,
-        format!("Unknown prepared statement handler ({statement}) given to {function}"),
-    )
+    MysqlError::new(mysql_error::ER_UNKNOWN_STMT_HANDLER, format!("Unknown prepared statement handler ({statement}) given to {function}"))
 }

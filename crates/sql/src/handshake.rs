@@ -130,6 +130,7 @@ impl Handshake<'_> {
             interactive: response.capabilities.contains(CapabilityFlags::CLIENT_INTERACTIVE),
             multi_statements: response.capabilities.contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS),
             attributes: response.attributes,
+            ..ClientInfo::default()
         }
     }
 

@@ -80,7 +80,11 @@ impl Server {
         }
         let left = connections.len();
         if left > 0 {
-            tracing::warn!(connections = left, drain_ms = self.drain.as_millis() as u64, "cancelling statements that did not finish in time");
+            tracing::warn!(
+                connections = left,
+                drain_ms = self.drain.as_millis() as u64,
+                "cancelling statements that did not finish in time"
+            );
             connections.kill_all();
             let deadline = Instant::now() + Duration::from_secs(2);
             while connections.len() > 0 && Instant::now() < deadline {

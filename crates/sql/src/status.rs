@@ -52,7 +52,7 @@ impl StatusServer {
     }
 }
 
-fn status(source: &Source) -> impl IntoResponse {
+fn status(source: &Source) -> impl IntoResponse + use<> {
     Json(serde_json::json!({
         "version": source.domain.server_version(),
         "git_hash": source.git_hash,
@@ -61,7 +61,7 @@ fn status(source: &Source) -> impl IntoResponse {
     }))
 }
 
-fn metrics(source: &Source) -> impl IntoResponse {
+fn metrics(source: &Source) -> impl IntoResponse + use<> {
     let mut text = Vec::new();
     let encoder = TextEncoder::new();
     if let Err(error) = encoder.encode(&source.registry.gather(), &mut text) {

@@ -267,10 +267,8 @@ fn flatten(table: &toml::Table, prefix: &str, keys: &mut BTreeSet<String>) {
 }
 
 fn unknown_key(key: &str, known: &BTreeSet<String>) -> String {
-    let nearest = known
-        .iter()
-        .max_by(|a, b| strsim::jaro_winkler(a, key).total_cmp(&strsim::jaro_winkler(b, key)))
-        .map_or("", String::as_str);
+    let nearest =
+        known.iter().max_by(|a, b| strsim::jaro_winkler(a, key).total_cmp(&strsim::jaro_winkler(b, key))).map_or("", String::as_str);
     format!("unknown key `{key}`; the nearest known key is `{nearest}`")
 }
 

@@ -13,7 +13,8 @@ pub fn start(level: &str, format: &str) -> Result<()> {
     if !LEVELS.contains(&level) {
         bail!("log level {level:?} is none of {}", LEVELS.join(", "));
     }
-    let builder = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(level)).with_writer(std::io::stderr).with_timer(UtcTime::rfc_3339());
+    let builder =
+        tracing_subscriber::fmt().with_env_filter(EnvFilter::new(level)).with_writer(std::io::stderr).with_timer(UtcTime::rfc_3339());
     match format {
         "text" => builder.with_ansi(false).init(),
         "json" => builder.json().init(),

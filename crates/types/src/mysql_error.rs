@@ -452,6 +452,10 @@ error_codes! {
     ER_CANNOT_USER = 1396 "HY000";
     /// Transaction characteristics cannot change inside a transaction.
     ER_CANT_CHANGE_TX_CHARACTERISTICS = 1568 "25001";
+    /// The plugin is not loaded.
+    ER_PLUGIN_IS_NOT_LOADED = 1524 "HY000";
+    /// The password hash has another format.
+    ER_PASSWORD_FORMAT = 1827 "HY000";
 }
 
 #[cfg(test)]

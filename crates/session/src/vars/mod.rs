@@ -20,6 +20,7 @@ use planner::RuleSet;
 use rustc_hash::FxHashMap;
 use types::{
     Collation, Datum, FieldType, TimeZone,
+    convert::ConvertMode,
     mysql_error::{self, MysqlError},
 };
 
@@ -219,7 +220,10 @@ pub fn settable(name: &str, global: bool) -> Result<&'static Definition, MysqlEr
 pub fn check(definition: &Definition, given: &Datum) -> Result<value::Canonical, MysqlError> {
     let mut canonical = value::canonical(definition, given)?;
     let wrong_value = |text: &str| {
-        MysqlError::new(mysql_error::ER_WRONG_VALUE_FOR_VAR, format!("Variable '{}' can't be set to the value of '{text}'", definition.name))
+        MysqlError::new(
+            mysql_error::ER_WRONG_VALUE_FOR_VAR,
+            format!("Variable '{}' can't be set to the value of '{text}'", definition.name),
+        )
     };
     match definition.name {
         "sql_mode" => {
@@ -233,9 +237,8 @@ pub fn check(definition: &Definition, given: &Datum) -> Result<value::Canonical,
             TimeZone::parse(&canonical.text).map_err(|error| error.to_mysql())?;
         }
         "collation_connection" | "collation_database" | "collation_server" => {
-            Collation::by_name(&canonical.text).ok_or_else(|| {
-                MysqlError::new(mysql_error::ER_UNKNOWN_COLLATION, format!("Unknown collation: '{}'", canonical.text))
-            })?;
+            Collation::by_name(&canonical.text)
+                .ok_or_else(|| MysqlError::new(mysql_error::ER_UNKNOWN_COLLATION, format!("Unknown collation: '{}'", canonical.text)))?;
         }
         "character_set_client" | "character_set_connection" | "character_set_results" | "character_set_database" => {
             check_charset(&canonical.text)?;
@@ -276,10 +279,7 @@ fn given_text(value: &Datum) -> String {
 }
 
 fn text_of<'a>(own: &'a Values, global: &'a Values, name: &'static str) -> &'a str {
-    own.get(name)
-        .or_else(|| global.get(name))
-        .map(String::as_str)
-        .unwrap_or_else(|| find(name).map_or("", |definition| definition.default))
+    own.get(name).or_else(|| global.get(name)).map(String::as_str).unwrap_or_else(|| find(name).map_or("", |definition| definition.default))
 }
 
 impl Hot {
@@ -318,7 +318,11 @@ impl Hot {
             time_zone: TimeZone::parse(text("time_zone")).unwrap_or_default(),
             collation: Collation::by_name(text("collation_connection")).unwrap_or(Collation::Utf8mb4_0900AiCi),
             max_execution_time: Some(number("max_execution_time")).filter(|ms| *ms > 0).map(Duration::from_millis),
-            memory_quota: text("tidb_mem_quota_query").parse::<i64>().ok().and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0),
+            memory_quota: text("tidb_mem_quota_query")
+                .parse::<i64>()
+                .ok()
+                .and_then(|bytes| u64::try_from(bytes).ok())
+                .filter(|bytes| *bytes > 0),
             exec: Arc::new(exec),
             rules: disabled_rules(text("trine_disabled_rules")).unwrap_or_default(),
             cache_prepared: on("tidb_enable_prepared_plan_cache"),
@@ -329,6 +333,20 @@ impl Hot {
             default_week_format: number("default_week_format") as u8,
             select_limit: Some(number("sql_select_limit")).filter(|limit| *limit != u64::MAX),
             fixed_now_micros: (seconds > 0.0).then_some((seconds * 1e6) as i64),
+        }
+    }
+}
+
+impl Hot {
+    /// What of `sql_mode` decides about conversions.
+    pub fn convert_mode(&self) -> ConvertMode {
+        let has = |mode| self.sql_mode.contains(mode);
+        ConvertMode {
+            strict: self.sql_mode.is_strict(),
+            no_zero_date: has(SqlMode::NO_ZERO_DATE),
+            no_zero_in_date: has(SqlMode::NO_ZERO_IN_DATE),
+            allow_invalid_dates: has(SqlMode::ALLOW_INVALID_DATES),
+            today: None,
         }
     }
 }

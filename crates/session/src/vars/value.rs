@@ -31,9 +31,8 @@ pub fn canonical(definition: &Definition, value: &Datum) -> Result<Canonical, My
             format!("Variable '{}' can't be set to the value of '{}'", definition.name, given.as_deref().unwrap_or("NULL")),
         )
     };
-    let wrong_type = || {
-        MysqlError::new(mysql_error::ER_WRONG_TYPE_FOR_VAR, format!("Incorrect argument type to variable '{}'", definition.name))
-    };
+    let wrong_type =
+        || MysqlError::new(mysql_error::ER_WRONG_TYPE_FOR_VAR, format!("Incorrect argument type to variable '{}'", definition.name));
     match definition.kind {
         Kind::Bool => {
             let text = given.as_deref().ok_or_else(wrong_value)?;

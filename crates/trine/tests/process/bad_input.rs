@@ -92,7 +92,11 @@ fn mutate(random: &mut Random) -> Vec<u8> {
         match random.below(5) {
             0 if words.len() > 1 => drop(words.remove(at)),
             1 => words.insert(at, words[random.below(words.len())].clone()),
-            2 => words[at] = ["(", ")", "'", "`", "/*", "--", ";", "NULL", "-9223372036854775808", "1e400", "\\", "@@", "?"][random.below(13)].to_owned(),
+            2 => {
+                words[at] = ["(", ")", "'", "`", "/*", "--", ";", "NULL", "-9223372036854775808", "1e400", "\\", "@@", "?"]
+                    [random.below(13)]
+                .to_owned()
+            }
             3 => words[at] = "(".repeat(1 + random.below(300)),
             _ => {
                 let other = SEEDS[random.below(SEEDS.len())].split(' ').nth(random.below(5)).unwrap_or("SELECT").to_owned();

@@ -99,10 +99,8 @@ fn acknowledged_commits_survive_ten_kills() {
                 std::thread::spawn(move || write_until_killed(conn, client, from, &stop, &commits))
             })
             .collect();
-        wait_until("enough commits", Duration::from_secs(60), || {
-            (commits.load(Ordering::Relaxed) >= COMMITS_PER_ROUND).then_some(())
-        })
-        .expect("the writers make progress");
+        wait_until("enough commits", Duration::from_secs(60), || (commits.load(Ordering::Relaxed) >= COMMITS_PER_ROUND).then_some(()))
+            .expect("the writers make progress");
         let started = Instant::now();
         scratch = scratch.crash_and_restart();
         println!("round {round}: {} commits, recovered in {:?}", commits.load(Ordering::Relaxed), started.elapsed());

@@ -1,0 +1,158 @@
+//! Rows of `information_schema` and `performance_schema` for one session: what the catalog computes, and what describes sessions and the
+//! server, which the session takes a picture of when its statement begins.
+
+use std::sync::Arc;
+
+use base::TableId;
+use catalog::{
+    TableInfo,
+    infoschema_tables::{self, RowProvider, TableFacts, VirtualContext},
+    name::eq_ignore_case,
+};
+use exec::{ExecCtx, VirtualScan, VirtualTables};
+use types::{Chunk, Datum, FieldType};
+
+use crate::{
+    accounts::Privileges,
+    domain::Domain,
+    result::text,
+    session::Session,
+    vars::{DEFINITIONS, Scope},
+};
+
+/// What a session shows in virtual tables.
+pub(crate) struct SessionTables {
+    domain: Arc<Domain>,
+    user: String,
+    sees_all: bool,
+    privileges: Privileges,
+    /// Session values of all variables.
+    variables: Vec<(&'static str, String)>,
+}
+
+impl Session {
+    /// The provider of virtual tables for a statement that names one.
+    pub(crate) fn virtual_tables(&self) -> Arc<dyn VirtualTables> {
+        let variables = DEFINITIONS
+            .iter()
+            .map(|definition| {
+                let global_only = matches!(definition.scope, Scope::Global | Scope::ReadOnly);
+                let value = if global_only { self.domain.globals().get(definition) } else { self.vars.text(definition).to_owned() };
+                (definition.name, value)
+            })
+            .collect();
+        Arc::new(SessionTables {
+            domain: self.domain.clone(),
+            user: self.client.user.clone(),
+            sees_all: self.domain.accounts().sees_all(&self.client),
+            privileges: self.client.privileges,
+            variables,
+        })
+    }
+}
+
+#[async_trait::async_trait]
+impl VirtualTables for SessionTables {
+    async fn rows(&self, scan: &VirtualScan, ctx: &ExecCtx) -> exec::Result<Vec<Chunk>> {
+        let visible =
+            |database: &str, _table: Option<&str>| !self.privileges.is_empty() || infoschema_tables::is_virtual_database(database);
+        let context =
+            VirtualContext { schema: &ctx.infoschema, time_zone: &ctx.eval.time_zone, facts: self, provider: self, visible: &visible };
+        let rows = infoschema_tables::rows(&scan.table, &context);
+        let types: Vec<FieldType> = scan.table.columns.iter().map(|column| column.ty.clone()).collect();
+        Ok(rows
+            .chunks(ctx.vars.chunk_rows)
+            .map(|rows| {
+                let mut chunk = Chunk::new(&types, rows.len());
+                rows.iter().for_each(|row| chunk.push_row(row));
+                chunk
+            })
+            .collect())
+    }
+}
+
+impl TableFacts for SessionTables {
+    fn row_count(&self, table: TableId) -> u64 {
+        self.domain.stats().get(table).row_count as u64
+    }
+
+    fn mean_row_size(&self, _table: TableId) -> u64 {
+        0
+    }
+
+    fn next_auto_increment(&self, table: TableId) -> Option<u64> {
+        self.domain.catalog().auto_ids().peek_cached(table, catalog::AutoIdKind::AutoIncrement)
+    }
+
+    fn index_cardinality(&self, table: &TableInfo, _index: &str, _parts: usize) -> Option<u64> {
+        Some(self.domain.stats().get(table.id).row_count as u64)
+    }
+}
+
+impl RowProvider for SessionTables {
+    fn rows(&self, database: &str, table: &TableInfo) -> Option<Vec<Vec<Datum>>> {
+        if !eq_ignore_case(database, "information_schema") && !eq_ignore_case(database, "performance_schema") {
+            return None;
+        }
+        match table.name.to_ascii_uppercase().as_str() {
+            "PROCESSLIST" => Some(self.processes()),
+            "GLOBAL_VARIABLES" => Some(self.global_variables()),
+            "SESSION_VARIABLES" => Some(self.variables.iter().map(|(name, value)| vec![text(*name), text(value.clone())]).collect()),
+            "GLOBAL_STATUS" | "SESSION_STATUS" => Some(self.status()),
+            "USER_PRIVILEGES" => Some(self.user_privileges()),
+            _ => None,
+        }
+    }
+}
+
+impl SessionTables {
+    fn processes(&self) -> Vec<Vec<Datum>> {
+        let processes = self.domain.connections().processes();
+        let visible = processes.into_iter().filter(|process| self.sees_all || process.identity.user == self.user);
+        visible
+            .map(|process| {
+                let state = if process.statement.is_some() { "executing" } else { "" };
+                vec![
+                    Datum::UInt(process.id.0),
+                    text(process.identity.user),
+                    text(process.identity.host),
+                    process.identity.database.map_or(Datum::Null, |name| text(&*name)),
+                    text(process.command),
+                    Datum::Int(process.time.as_secs() as i64),
+                    text(state),
+                    process.statement.map_or(Datum::Null, text),
+                ]
+            })
+            .collect()
+    }
+
+    fn global_variables(&self) -> Vec<Vec<Datum>> {
+        let global = DEFINITIONS.iter().filter(|definition| definition.scope != Scope::Session);
+        global.map(|definition| vec![text(definition.name), text(self.domain.globals().get(definition))]).collect()
+    }
+
+    fn status(&self) -> Vec<Vec<Datum>> {
+        let (hits, misses) = self.domain.plans().hits_and_misses();
+        let figures = [
+            ("Threads_connected", self.domain.connections().len().to_string()),
+            ("Threads_running", self.domain.connections().running().to_string()),
+            ("Uptime", self.domain.uptime().as_secs().to_string()),
+            ("Plan_cache_hits", hits.to_string()),
+            ("Plan_cache_misses", misses.to_string()),
+            ("Prepared_stmt_count", self.domain.prepared_statements().to_string()),
+        ];
+        figures.into_iter().map(|(name, value)| vec![text(name), text(value)]).collect()
+    }
+
+    fn user_privileges(&self) -> Vec<Vec<Datum>> {
+        let accounts = self.domain.accounts().all();
+        let mut rows = Vec::new();
+        for account in accounts.iter().filter(|account| self.sees_all || account.user == self.user) {
+            let grantable = if account.privileges.names().any(|name| name == "GRANT OPTION") { "YES" } else { "NO" };
+            for name in account.privileges.names().filter(|name| *name != "GRANT OPTION") {
+                rows.push(vec![text(format!("'{}'@'{}'", account.user, account.host)), text("def"), text(name), text(grantable)]);
+            }
+        }
+        rows
+    }
+}
