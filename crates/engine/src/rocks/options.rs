@@ -27,8 +27,8 @@ const ZSTD_WINDOW_BITS: i32 = -14;
 /// Below this limit of open files the number of open tables is bounded, so that connections find descriptors too.
 const MANY_FILES: u64 = 65_536;
 
-/// The block cache all column families share. A lookup in a clock cache takes no lock and moves no list entry, which makes a cached get an
-/// eighth cheaper than with the LRU cache; the charge of zero lets its table grow with what it holds.
+/// The block cache all column families share. A lookup in a clock cache takes no lock and moves no list entry, which the LRU cache does; the
+/// charge of zero lets its table grow with what it holds.
 pub(super) fn block_cache(bytes: u64) -> Cache {
     Cache::new_hyper_clock_cache(to_usize(bytes), 0)
 }
