@@ -79,7 +79,9 @@ impl Stage {
                 Ok(None)
             }
             (Stage::Aggregate(groups), DagOp::Aggregate { group_by, aggs, .. }) => groups.push(group_by, aggs, &chunk, ctx),
-            (Stage::OrderedAggregate { running, .. }, DagOp::Aggregate { group_by, aggs, .. }) => running.update(group_by, aggs, ctx, &chunk),
+            (Stage::OrderedAggregate { running, .. }, DagOp::Aggregate { group_by, aggs, .. }) => {
+                running.update(group_by, aggs, ctx, &chunk)
+            }
             _ => Err(Error::InvalidPlan("an operator changed its kind")),
         }
     }

@@ -94,7 +94,7 @@ impl Check {
         let range = KeyRange::prefix(&record_prefix(self.table.id));
         let mut scanner = self.snapshot.scan(range, ScanOptions { batch: BATCH, ..ScanOptions::default() });
         while let Some(page) = scanner.next_page().await? {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             checked.rows += page.len() as u64;
             let mut expected = Vec::with_capacity(page.len() * self.indexes.len());
             for (key, value) in &page {
@@ -182,7 +182,7 @@ impl Check {
         let range = KeyRange::prefix(&index_prefix(self.table.id, id));
         let mut scanner = self.snapshot.scan(range, ScanOptions { batch: BATCH, ..ScanOptions::default() });
         while let Some(page) = scanner.next_page().await? {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             checked.entries += page.len() as u64;
             let mut handles = Vec::with_capacity(page.len());
             for (key, value) in &page {

@@ -138,6 +138,25 @@ impl ExecCtx {
         Ok(())
     }
 
+    /// [`ExecCtx::check`], and a point where the task gives way to others when it has had its share: chunks that never wait for anything must
+    /// not keep a worker to themselves.
+    #[inline]
+    pub async fn checkpoint(&self) -> Result<()> {
+        self.check()?;
+        tokio::task::consume_budget().await;
+        Ok(())
+    }
+
+    /// Runs work that reads temporary files, or computes for long, outside the async workers.
+    pub(crate) async fn run_blocking<T: Send + 'static>(
+        &self,
+        operator: &'static str,
+        job: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let stopped = || Error::Spill { operator, reason: "the pool for blocking work has stopped".to_owned() };
+        self.env.run_blocking(job).await.ok_or_else(stopped)?
+    }
+
     /// The same context with another parameter list.
     pub fn with_params(&self, params: Arc<[Datum]>) -> Self {
         Self { eval: Arc::new(self.eval.with_params(params)), ..self.clone() }

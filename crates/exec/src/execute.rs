@@ -46,7 +46,7 @@ impl RowStream {
             Rows::One(chunk) => Ok(chunk.take()),
             Rows::Finished => Ok(None),
             Rows::Operator(operator, ctx) => {
-                ctx.check()?;
+                ctx.checkpoint().await?;
                 let chunk = operator.next(ctx).await?;
                 if chunk.is_none() {
                     self.rows = Rows::Finished;

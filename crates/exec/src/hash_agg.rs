@@ -55,41 +55,41 @@ impl HashAgg {
         Self { plan, child_types, child: Some(child), emitting: None, pending: Vec::new(), reservation: None }
     }
 
-    fn pass(&self, depth: u32) -> Pass {
-        Pass { groups: Aggregator::new(&self.plan.group_by, &self.plan.aggs), files: None, spilled_at: 0, depth }
-    }
-
-    fn finish(&mut self, pass: Pass) -> Result<()> {
+    fn finish(&mut self, pass: Pass, reservation: Reservation) -> Result<()> {
         for writer in pass.files.into_iter().flatten() {
             if writer.rows() > 0 {
                 self.pending.push((writer.finish()?, pass.depth + 1));
             }
         }
         self.emitting = Some((pass.groups, 0));
+        self.reservation = Some(reservation);
         Ok(())
     }
 
     async fn read_child(&mut self, mut child: BoxOperator, ctx: &ExecCtx) -> Result<()> {
-        let mut pass = self.pass(0);
+        let mut pass = Pass::new(&self.plan, 0);
         let mut reservation = ctx.memory.reserve(OPERATOR);
         while let Some(chunk) = child.next(ctx).await? {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             pass.push(&chunk, &self.plan, &self.child_types, &mut reservation, ctx)?;
         }
-        self.reservation = Some(reservation);
-        self.finish(pass)
+        self.finish(pass, reservation)
     }
 
-    fn read_file(&mut self, file: SpillFile, depth: u32, ctx: &ExecCtx) -> Result<()> {
-        let mut pass = self.pass(depth);
-        let mut reservation = ctx.memory.reserve(OPERATOR);
-        let mut reader = file.read()?;
-        while let Some(chunk) = read_chunk(&mut reader, &self.child_types, ctx.vars.chunk_rows)? {
-            ctx.check()?;
-            pass.push(&chunk, &self.plan, &self.child_types, &mut reservation, ctx)?;
-        }
-        self.reservation = Some(reservation);
-        self.finish(pass)
+    async fn read_file(&mut self, file: SpillFile, depth: u32, ctx: &ExecCtx) -> Result<()> {
+        let (plan, types, context) = (self.plan.clone(), self.child_types.clone(), ctx.clone());
+        let job = move || {
+            let mut pass = Pass::new(&plan, depth);
+            let mut reservation = context.memory.reserve(OPERATOR);
+            let mut reader = file.read()?;
+            while let Some(chunk) = read_chunk(&mut reader, &types, context.vars.chunk_rows)? {
+                context.check()?;
+                pass.push(&chunk, &plan, &types, &mut reservation, &context)?;
+            }
+            Ok((pass, reservation))
+        };
+        let (pass, reservation) = ctx.run_blocking(OPERATOR, job).await?;
+        self.finish(pass, reservation)
     }
 }
 
@@ -101,6 +101,10 @@ fn read_chunk(reader: &mut SpillReader, types: &[FieldType], rows: usize) -> Res
 }
 
 impl Pass {
+    fn new(plan: &Plan, depth: u32) -> Self {
+        Self { groups: Aggregator::new(&plan.group_by, &plan.aggs), files: None, spilled_at: 0, depth }
+    }
+
     fn push(&mut self, chunk: &Chunk, plan: &Plan, types: &[FieldType], reservation: &mut Reservation, ctx: &ExecCtx) -> Result<()> {
         if self.files.is_some() {
             self.push_spilling(chunk, plan, ctx)?;
@@ -160,7 +164,7 @@ fn gather(column: &Column, rows: &[u32]) -> Column {
 impl Operator for HashAgg {
     async fn next(&mut self, ctx: &ExecCtx) -> Result<Option<Chunk>> {
         loop {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             if let Some(child) = self.child.take() {
                 self.read_child(child, ctx).await?;
             }
@@ -175,7 +179,7 @@ impl Operator for HashAgg {
                 self.reservation = None;
             }
             let Some((file, depth)) = self.pending.pop() else { return Ok(None) };
-            self.read_file(file, depth, ctx)?;
+            self.read_file(file, depth, ctx).await?;
         }
     }
 }

@@ -126,7 +126,7 @@ impl Running {
             if self.table_finished {
                 return Ok(None);
             }
-            ctx.check()?;
+            ctx.checkpoint().await?;
             self.collect_keys(plan, ctx).await?;
             if self.keys.is_empty() {
                 self.table.finish()?;

@@ -46,7 +46,7 @@ impl Operator for MemTable {
             self.chunks = Some(provider.rows(&scan, ctx).await?.into_iter());
         }
         while let Some(chunk) = self.chunks.as_mut().and_then(Iterator::next) {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             let chunk = filtered(&self.plan.filters, &ctx.eval, chunk.project(&self.plan.columns))?;
             if chunk.rows() > 0 {
                 return Ok(Some(chunk));

@@ -2,7 +2,7 @@
 //!
 //! Invariants
 //! - `next` yields chunks with at least one row, and `None` at the end; after `None` it is not called again.
-//! - Every `next` of an operator that may run long calls [`ExecCtx::check`], so that a statement can be stopped between any two chunks.
+//! - Every `next` of an operator that may run long calls [`ExecCtx::checkpoint`], so that a statement can be stopped between any two chunks.
 //! - Dropping an operator at any point releases what it holds: memory, temporary files, scanners.
 
 use async_trait::async_trait;

@@ -59,7 +59,7 @@ fn limit_hint(dag: &DagPlan, ctx: &ExecCtx) -> Result<Option<u64>> {
 #[async_trait]
 impl Operator for Reader {
     async fn next(&mut self, ctx: &ExecCtx) -> Result<Option<Chunk>> {
-        ctx.check()?;
+        ctx.checkpoint().await?;
         if self.source.is_none() {
             let ranges = self.ranges.resolve(ctx)?;
             let options = SourceOptions { desc: self.desc, limit_hint: limit_hint(&self.dag, ctx)? };

@@ -64,7 +64,7 @@ impl SelectLock {
 impl Operator for SelectLock {
     async fn next(&mut self, ctx: &ExecCtx) -> Result<Option<Chunk>> {
         while let Some(chunk) = self.child.next(ctx).await? {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             if !ctx.pessimistic {
                 return Ok(Some(chunk));
             }

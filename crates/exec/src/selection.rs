@@ -44,7 +44,7 @@ impl Operator for Selection {
             }
         }
         while let Some(chunk) = self.child.next(ctx).await? {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             let chunk = filtered(&self.plan.conditions, &ctx.eval, chunk)?;
             if chunk.rows() > 0 {
                 return Ok(Some(chunk));

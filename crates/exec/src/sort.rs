@@ -25,6 +25,10 @@ use crate::{ExecCtx, Result};
 /// A run is sealed at this size even within the quota: offsets inside a chunk are 32 bits wide.
 const MAX_RUN_BYTES: usize = 512 << 20;
 
+/// Sorting more rows than this takes longer than a worker should be kept.
+const LONG_SORT_ROWS: usize = 1 << 14;
+const OPERATOR: &str = "Sort";
+
 /// Sorts all rows of its child.
 pub(crate) struct Sort {
     by: PlanRef<[SortKey]>,
@@ -41,11 +45,11 @@ impl Sort {
     async fn collect(&mut self, ctx: &ExecCtx) -> Result<Merge> {
         let mut runs = Vec::new();
         let mut run = Run::new(&self.types);
-        let mut reservation = ctx.memory.reserve("Sort");
+        let mut reservation = ctx.memory.reserve(OPERATOR);
         let mut sealed_bytes = 0;
         let Some(mut child) = self.child.take() else { return Merge::new(runs, &self.types, reservation) };
         while let Some(chunk) = child.next(ctx).await? {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             push_sort_keys(&self.by, &ctx.eval, &chunk, &mut run.keys)?;
             run.rows.append(&chunk);
             let bytes = run.memory_bytes();
@@ -54,16 +58,17 @@ impl Sort {
                     return Err(reservation.over_quota());
                 }
                 let full = std::mem::replace(&mut run, Run::new(&self.types));
-                runs.push(SortedRun::File(full.spill(&self.types)?));
+                let types = self.types.clone();
+                runs.push(SortedRun::File(ctx.run_blocking(OPERATOR, move || full.spill(&types)).await?));
                 reservation.set_quietly(sealed_bytes);
             } else if bytes > MAX_RUN_BYTES {
                 let full = std::mem::replace(&mut run, Run::new(&self.types));
                 sealed_bytes += bytes;
-                runs.push(SortedRun::Memory(full.seal()));
+                runs.push(SortedRun::Memory(full.seal_outside(ctx).await?));
             }
         }
         if run.rows.rows() > 0 {
-            runs.push(SortedRun::Memory(run.seal()));
+            runs.push(SortedRun::Memory(run.seal_outside(ctx).await?));
         }
         Merge::new(runs, &self.types, reservation)
     }
@@ -72,14 +77,20 @@ impl Sort {
 #[async_trait]
 impl Operator for Sort {
     async fn next(&mut self, ctx: &ExecCtx) -> Result<Option<Chunk>> {
-        ctx.check()?;
+        ctx.checkpoint().await?;
         if self.merge.is_none() {
             self.merge = Some(self.collect(ctx).await?);
         }
-        match &mut self.merge {
-            Some(merge) => merge.next(ctx.vars.chunk_rows),
-            None => Ok(None),
+        let Some(mut merge) = self.merge.take() else { return Ok(None) };
+        let rows = ctx.vars.chunk_rows;
+        if !merge.reads_files() {
+            let chunk = merge.next(rows);
+            self.merge = Some(merge);
+            return chunk;
         }
+        let (merge, chunk) = ctx.run_blocking(OPERATOR, move || merge.next(rows).map(|chunk| (merge, chunk))).await?;
+        self.merge = Some(merge);
+        Ok(chunk)
     }
 }
 
@@ -104,13 +115,18 @@ impl Run {
         order
     }
 
+    /// Sorts the run; a large one outside the async workers.
+    async fn seal_outside(self, ctx: &ExecCtx) -> Result<MemoryRun> {
+        if self.rows.rows() < LONG_SORT_ROWS { Ok(self.seal()) } else { ctx.run_blocking(OPERATOR, move || Ok(self.seal())).await }
+    }
+
     fn seal(self) -> MemoryRun {
         let order = self.order();
         MemoryRun { rows: self.rows, keys: self.keys, order, next: 0 }
     }
 
     fn spill(self, types: &[FieldType]) -> Result<FileRun> {
-        let mut writer = SpillWriter::create("Sort", types)?;
+        let mut writer = SpillWriter::create(OPERATOR, types)?;
         for row in self.order() {
             writer.write(self.keys.get(row as usize), self.rows.columns(), row as usize)?;
         }
@@ -185,6 +201,10 @@ impl Merge {
             }
         }
         Ok(Self { runs, heap, types: types.to_vec(), _reservation: reservation })
+    }
+
+    fn reads_files(&self) -> bool {
+        self.runs.iter().any(|run| matches!(run, SortedRun::File(_)))
     }
 
     fn next(&mut self, chunk_rows: usize) -> Result<Option<Chunk>> {

@@ -92,7 +92,7 @@ impl MergedScan {
             if self.finished {
                 return Ok(None);
             }
-            ctx.check()?;
+            ctx.checkpoint().await?;
             if !self.feed_page().await? {
                 self.execution.finish()?;
                 self.finished = true;

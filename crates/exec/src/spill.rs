@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Files are unlinked as soon as they are created (where the system allows it), so that nothing is left behind by a crash. Reads and writes
-//! go through large buffers. They block the calling thread: the page cache takes the writes, and spilling is the exception.
+//! go through large buffers. They block the calling thread: files are read outside the async workers (`ExecCtx::run_blocking`); unsynced
+//! writes are taken by the page cache.
 //!
 //! Invariant: what a [`SpillReader`] yields is what was written, in order.
 

@@ -33,7 +33,7 @@ impl Operator for StreamAgg {
         let (group_by, aggs) = (&self.plan.group_by, &self.plan.aggs);
         let mut empty = true;
         while let Some(chunk) = self.child.next(ctx).await? {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             empty = false;
             if let Some(groups) = self.running.update(group_by, aggs, &ctx.eval, &chunk)? {
                 return Ok(Some(groups));

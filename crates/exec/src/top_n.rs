@@ -30,7 +30,7 @@ impl TopN {
         let mut top = copr::top_n::TopN::new(self.plan.limit.total(&ctx.eval)?, &self.types);
         let mut reservation = ctx.memory.reserve("TopN");
         while let Some(chunk) = self.child.next(ctx).await? {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             top.push(&self.plan.by, &chunk, &ctx.eval)?;
             reservation.set(top.memory_bytes())?;
         }

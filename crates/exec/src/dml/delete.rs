@@ -20,7 +20,7 @@ pub(crate) async fn run(plan: PlanRef<Plan>, ctx: &ExecCtx) -> Result<Affected> 
     let mut rows = RowSource::open(&child, ctx).await?;
     let mut affected = Affected::default();
     while let Some(chunk) = rows.next(ctx).await? {
-        ctx.check()?;
+        ctx.checkpoint().await?;
         for target in &mut targets {
             affected.rows += target.delete(&chunk, ctx).await?;
         }

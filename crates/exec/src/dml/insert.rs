@@ -43,7 +43,7 @@ pub(crate) async fn run(plan: PlanRef<Plan>, ctx: &ExecCtx) -> Result<Affected> 
                 inserter.affected.info = InfoKind::Records;
             }
             for batch in rows.chunks(BATCH_ROWS) {
-                ctx.check()?;
+                ctx.checkpoint().await?;
                 let drafts = batch.iter().map(|values| inserter.draft_values(values)).collect::<Result<Vec<_>>>()?;
                 inserter.write(drafts).await?;
             }
@@ -54,7 +54,7 @@ pub(crate) async fn run(plan: PlanRef<Plan>, ctx: &ExecCtx) -> Result<Affected> 
             let query = query.ok_or(Error::InvalidPlan("an insert from a query was expected"))?;
             let mut rows = RowSource::open(&query, ctx).await?;
             while let Some(chunk) = rows.next(ctx).await? {
-                ctx.check()?;
+                ctx.checkpoint().await?;
                 let mut drafts = Vec::with_capacity(chunk.rows().min(BATCH_ROWS));
                 for row in chunk.iter() {
                     drafts.push(inserter.draft_row(row.iter().map(types::DatumRef::to_owned))?);

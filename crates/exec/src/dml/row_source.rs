@@ -34,7 +34,7 @@ impl RowSource {
         let mut chunks = Vec::new();
         let mut bytes = 0;
         while let Some(chunk) = operator.next(ctx).await? {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             bytes += chunk.memory_bytes();
             reservation.set(bytes)?;
             chunks.push(chunk);

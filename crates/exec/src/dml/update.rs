@@ -27,7 +27,7 @@ pub(crate) async fn run(plan: PlanRef<Plan>, ctx: &ExecCtx) -> Result<Affected> 
     let mut rows = RowSource::open(&child, ctx).await?;
     let mut affected = Affected { info: InfoKind::Matched, ..Affected::default() };
     while let Some(chunk) = rows.next(ctx).await? {
-        ctx.check()?;
+        ctx.checkpoint().await?;
         for target in &mut targets {
             target.update(&chunk, &converter, &mut affected, ctx).await?;
         }

@@ -55,7 +55,7 @@ impl Apply {
         let mut table = BuildTable::new(&self.shape);
         let mut inner = build(&self.inner, &inner_ctx)?;
         while let Some(chunk) = inner.next(&inner_ctx).await? {
-            inner_ctx.check()?;
+            inner_ctx.checkpoint().await?;
             table.push(&chunk, &self.shape, &inner_ctx.eval)?;
             reservation.set(table.memory_bytes())?;
         }
@@ -73,7 +73,7 @@ impl Apply {
 impl Operator for Apply {
     async fn next(&mut self, ctx: &ExecCtx) -> Result<Option<Chunk>> {
         loop {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             if let (Some(probe), Some((table, ..))) = (&mut self.probe, &mut self.table) {
                 if let Some(chunk) = probe.next(&self.shape, table, ctx.vars.chunk_rows, &ctx.eval)? {
                     return Ok(Some(chunk));

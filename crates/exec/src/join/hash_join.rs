@@ -48,7 +48,7 @@ impl HashJoin {
         let mut reservation = ctx.memory.reserve("HashJoin");
         if let Some(mut build) = self.build.take() {
             while let Some(chunk) = build.next(ctx).await? {
-                ctx.check()?;
+                ctx.checkpoint().await?;
                 table.push(&chunk, &self.shape, &ctx.eval)?;
                 reservation.set(table.memory_bytes())?;
             }
@@ -75,7 +75,7 @@ impl Operator for HashJoin {
         let keeps_unmatched = self.keeps_unmatched_build();
         let Some(state) = &mut self.state else { return Ok(None) };
         loop {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             if let Some(probe) = &mut state.current {
                 if let Some(chunk) = probe.next(&self.shape, &mut state.table, ctx.vars.chunk_rows, &ctx.eval)? {
                     return Ok(Some(chunk));

@@ -90,7 +90,7 @@ impl IndexJoin {
         if !ranges.is_empty() {
             let mut inner = build_with_ranges(&self.inner, ranges, ctx)?;
             while let Some(chunk) = inner.next(ctx).await? {
-                ctx.check()?;
+                ctx.checkpoint().await?;
                 table.push(&chunk, &self.shape, &ctx.eval)?;
                 reservation.set(table.memory_bytes())?;
             }
@@ -122,7 +122,7 @@ fn disjoint(mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
 impl Operator for IndexJoin {
     async fn next(&mut self, ctx: &ExecCtx) -> Result<Option<Chunk>> {
         loop {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             if let (Some(probe), Some((table, _))) = (&mut self.probe, &mut self.table) {
                 if let Some(chunk) = probe.next(&self.shape, table, ctx.vars.chunk_rows, &ctx.eval)? {
                     return Ok(Some(chunk));

@@ -71,7 +71,7 @@ impl MergeJoin {
     /// Reads right rows until one lies behind `last`.
     async fn fill_buffer(&mut self, last: &[u8], ctx: &ExecCtx) -> Result<()> {
         while !self.right_done && (self.buffer_keys.is_empty() || self.buffer_keys.get(self.buffer_keys.len() - 1) <= last) {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             match self.right.next(ctx).await? {
                 None => self.right_done = true,
                 Some(chunk) => {
@@ -146,7 +146,7 @@ impl MergeJoin {
 impl Operator for MergeJoin {
     async fn next(&mut self, ctx: &ExecCtx) -> Result<Option<Chunk>> {
         loop {
-            ctx.check()?;
+            ctx.checkpoint().await?;
             if let Some((probe, table)) = &mut self.probe {
                 if let Some(chunk) = probe.next(&self.shape, table, ctx.vars.chunk_rows, &ctx.eval)? {
                     return Ok(Some(chunk));
