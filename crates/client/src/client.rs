@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use base::{ClusterId, KeyRange, ReadableSize, TimeStamp};
 use env::Env;
+use parking_lot::Mutex;
 use proto::kvrpcpb::UnsafeDestroyRangeRequest;
+use rustc_hash::FxHashSet;
 
 use crate::{
     active::{ActiveGuard, ActiveSet},
@@ -51,6 +53,8 @@ struct Inner {
     env: Env,
     active: Arc<ActiveSet>,
     options: ClientOptions,
+    /// Transactions whose locks are being resolved in the background: many readers meet them, one resolves.
+    resolving: Mutex<FxHashSet<u64>>,
 }
 
 impl std::fmt::Debug for Client {
@@ -67,7 +71,7 @@ impl Client {
 
     /// A client of a store in this process, with limits other than the default ones.
     pub fn with_options(store: impl Into<Store>, pd: pd::EmbeddedPd, env: Env, options: ClientOptions) -> Self {
-        Self { inner: Arc::new(Inner { store: store.into(), pd, env, active: Arc::default(), options }) }
+        Self { inner: Arc::new(Inner { store: store.into(), pd, env, active: Arc::default(), options, resolving: Mutex::default() }) }
     }
 
     /// A timestamp greater than all handed out before, in this process or any other, before or after a restart.
@@ -145,6 +149,15 @@ impl Client {
 
     pub(crate) fn register(&self, ts: TimeStamp) -> ActiveGuard {
         self.inner.active.register(ts)
+    }
+
+    /// Whether the caller is the one to resolve the locks of a transaction in the background.
+    pub(crate) fn begin_resolving(&self, start_ts: u64) -> bool {
+        self.inner.resolving.lock().insert(start_ts)
+    }
+
+    pub(crate) fn end_resolving(&self, start_ts: u64) {
+        self.inner.resolving.lock().remove(&start_ts);
     }
 
     pub(crate) fn active(&self) -> &ActiveSet {

@@ -234,13 +234,33 @@ impl Client {
         }
     }
 
+    /// Writes a decided transaction's lock away behind the reader's back. Where the owner seems dead, nobody else will turn its other locks,
+    /// and readers who know its fate pass them by: so all of them go.
     fn turn_in_background(&self, lock: &LockInfo, commit_ts: TimeStamp) {
+        if !self.begin_resolving(lock.lock_version) {
+            return;
+        }
         let (client, lock) = (self.clone(), lock.clone());
         self.env().spawn(async move {
-            if let Err(error) = client.turn(&lock, commit_ts).await {
+            let now = client.try_timestamp().unwrap_or(TimeStamp(lock.lock_version));
+            let result = match outlived(lock.lock_version, lock.lock_ttl, now) {
+                true => client.turn_all(lock.lock_version, commit_ts).await,
+                false => client.turn(&lock, commit_ts).await,
+            };
+            client.end_resolving(lock.lock_version);
+            if let Err(error) = result {
                 tracing::warn!(start_ts = lock.lock_version, %error, "could not resolve a lock; the next reader will try again");
             }
         });
+    }
+
+    /// Writes all locks of a decided transaction away.
+    async fn turn_all(&self, start_version: u64, commit_ts: TimeStamp) -> Result<()> {
+        let request = ResolveLockRequest { start_version, commit_version: commit_ts.0, ..Default::default() };
+        match self.store().resolve_lock(request).await?.error {
+            None => Ok(()),
+            Some(error) => Err(Error::from(*error)),
+        }
     }
 
     /// Takes pessimistic locks, waiting for other transactions as the caller allows.
