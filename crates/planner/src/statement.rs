@@ -97,6 +97,7 @@ impl<'a> Planner<'a> {
             Bound::Query(query) => self.binder.output_columns(&query.output),
             _ => vec![],
         };
+        let cacheable = self.binder.cacheable && !chooser.is_value_dependent();
         let mut root = finish_root(bound, main, &chooser);
         let mut last = root.number(0);
         let mut scalar_subqueries = vec![];
@@ -110,7 +111,7 @@ impl<'a> Planner<'a> {
             params: self.binder.params,
             slots: self.binder.slots,
             scalar_subqueries,
-            cacheable: self.binder.cacheable,
+            cacheable,
             tables: self.binder.tables,
             locks_rows: self.binder.locks_rows,
             is_write,

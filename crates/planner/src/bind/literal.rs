@@ -139,9 +139,19 @@ impl<'a> Binder<'a> {
                 return Ok((value, FieldType::varbinary(bytes.len() as u32).with_unsigned().with_not_null()));
             }
         };
-        let ty = value_type(&value, collation);
+        // Long VALUES lists have thousands of integers and texts: their types share what they can.
+        let ty = match &value {
+            Datum::Int(number) => self.integer_type.clone().with_flen(int_digits(*number)),
+            Datum::Bytes(text) => self.text_type.clone().with_flen(collation.charset().char_count(text) as u32),
+            _ => value_type(&value, collation),
+        };
         Ok((value, ty))
     }
+}
+
+/// Characters of an integer in decimal, its sign included.
+fn int_digits(value: i64) -> u32 {
+    value.unsigned_abs().checked_ilog10().unwrap_or(0) + 1 + u32::from(value < 0)
 }
 
 fn is_bare_param(expr: &Expr) -> bool {
@@ -157,8 +167,8 @@ fn is_bare_param(expr: &Expr) -> bool {
 pub(crate) fn value_type(value: &Datum, collation: Collation) -> FieldType {
     let ty = match value {
         Datum::Null => return FieldType::null(),
-        Datum::Int(value) => FieldType::bigint().with_flen(value.to_string().len() as u32),
-        Datum::UInt(value) => FieldType::unsigned_bigint().with_flen(value.to_string().len() as u32),
+        Datum::Int(value) => FieldType::bigint().with_flen(int_digits(*value)),
+        Datum::UInt(value) => FieldType::unsigned_bigint().with_flen(value.checked_ilog10().unwrap_or(0) + 1),
         Datum::Float(_) => FieldType::float(),
         Datum::Double(_) => FieldType::double(),
         Datum::Decimal(value) => FieldType::decimal(value.precision(), value.scale()),

@@ -52,6 +52,9 @@ pub(crate) struct Binder<'a> {
     pub values: Vec<Option<Datum>>,
     pub subqueries: Vec<BoundSubquery>,
     pub cacheable: bool,
+    /// The types of integer and text literals, but for their length.
+    integer_type: FieldType,
+    text_type: FieldType,
     pub tables: Vec<TableUse>,
     /// The statement has FOR UPDATE or FOR SHARE, or changes rows.
     pub locks_rows: bool,
@@ -109,6 +112,8 @@ impl<'a> Binder<'a> {
             values,
             subqueries: vec![],
             cacheable: true,
+            integer_type: FieldType::bigint().with_not_null(),
+            text_type: FieldType::varchar(0).with_collation(cx.eval.collation_connection).with_not_null(),
             tables: vec![],
             locks_rows: false,
         }

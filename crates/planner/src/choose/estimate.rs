@@ -3,7 +3,7 @@
 //! Conditions on one column become intervals of its key form and are looked up in histograms and top values; where the constants are not
 //! known while planning, averages serve. Conditions are taken to be independent.
 
-use std::sync::Arc;
+use std::{cell::Cell, sync::Arc};
 
 use base::KeyRange;
 use expr::{EvalCtx, Expr, Op};
@@ -30,6 +30,8 @@ pub(crate) struct Estimator<'a> {
     cx: &'a PlanCtx<'a>,
     eval: EvalCtx,
     known: Vec<bool>,
+    /// Parameters are taken for unknown, see [`Estimator::blindly`].
+    blind: Cell<bool>,
 }
 
 impl<'a> Estimator<'a> {
@@ -46,7 +48,7 @@ impl<'a> Estimator<'a> {
         eval.user_vars = Arc::clone(&cx.eval.user_vars);
         eval.div_precision_increment = cx.eval.div_precision_increment;
         eval.collation_connection = cx.eval.collation_connection;
-        Self { cx, eval, known }
+        Self { cx, eval, known, blind: Cell::new(false) }
     }
 
     /// The table's statistics.
@@ -63,7 +65,18 @@ impl<'a> Estimator<'a> {
         }
     }
 
+    /// What `f` estimates when no parameter's value is known.
+    pub fn blindly<T>(&self, f: impl FnOnce() -> T) -> T {
+        let before = self.blind.replace(true);
+        let result = f();
+        self.blind.set(before);
+        result
+    }
+
     fn is_known(&self, expr: &Expr) -> bool {
+        if self.blind.get() && expr.has_params() {
+            return false;
+        }
         let mut known = true;
         expr.walk(&mut |node| {
             if let Expr::Param { index, .. } = node {

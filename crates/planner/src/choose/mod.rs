@@ -14,6 +14,8 @@ mod join;
 mod order;
 mod scan;
 
+use std::cell::Cell;
+
 use copr::{DagPlan, SortKey};
 use expr::Expr;
 use types::FieldType;
@@ -88,11 +90,18 @@ pub(crate) struct Chooser<'a> {
     pub columns: &'a Columns,
     pub estimator: &'a Estimator<'a>,
     pub rules: RuleSet,
+    /// Some access path was chosen because of a parameter's value: with other values another one may be much better.
+    value_dependent: Cell<bool>,
 }
 
 impl<'a> Chooser<'a> {
     pub fn new(columns: &'a Columns, estimator: &'a Estimator<'a>, rules: RuleSet) -> Self {
-        Self { columns, estimator, rules }
+        Self { columns, estimator, rules, value_dependent: Cell::new(false) }
+    }
+
+    /// Whether the plan owes its shape to the values of parameters, and so should not be kept for others.
+    pub fn is_value_dependent(&self) -> bool {
+        self.value_dependent.get()
     }
 
     fn is_on(&self, rule: Rule) -> bool {

@@ -53,13 +53,24 @@ impl Chooser<'_> {
             let chosen = self.mem_table(scan);
             return self.sorted(chosen, want);
         }
+        let (path, chosen) = self.cheapest_path(scan, want);
+        if scan.conditions.iter().any(Expr::has_params) && !matches!(chosen.node.op, Op::PointGet(_) | Op::BatchPointGet(_)) {
+            let (generic, _) = self.estimator.blindly(|| self.cheapest_path(scan, want));
+            if generic != path {
+                self.value_dependent.set(true);
+            }
+        }
+        chosen
+    }
+
+    fn cheapest_path(&self, scan: &Scan, want: &Want) -> (Path, Physical) {
         let stats = self.estimator.stats(scan);
-        let mut best: Option<Physical> = None;
+        let mut best: Option<(Path, Physical)> = None;
         for path in self.paths(scan) {
             let candidate = self.candidate(scan, &stats, path, &scan.conditions);
             for chosen in self.build_candidate(scan, &stats, &candidate, want) {
-                if best.as_ref().is_none_or(|best| chosen.cost() < best.cost()) {
-                    best = Some(chosen);
+                if best.as_ref().is_none_or(|(_, best)| chosen.cost() < best.cost()) {
+                    best = Some((path, chosen));
                 }
             }
         }
