@@ -18,7 +18,7 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use base::{IndexId, KeyRange};
+use base::KeyRange;
 use bytes::Bytes;
 use catalog::{IndexInfo, TableInfo, layout};
 use client::{Client, LockRequest, LockWait, ScanOptions, SnapshotOptions, Transaction, TxnOptions, WriteFlags};
@@ -308,9 +308,4 @@ async fn check_distinct(txn: &mut Transaction, plan: &Plan, entries: &[Entry]) -
         present.push(i);
     }
     Ok(present)
-}
-
-/// The indexes of a table that a backfill may be writing, for checks.
-pub fn unfinished_indexes(table: &TableInfo) -> Vec<IndexId> {
-    table.indexes.iter().filter(|index| !index.state.is_public()).map(|index| index.id).collect()
 }

@@ -15,7 +15,6 @@ const ER_M_BIGGER_THAN_D: ErrorCode = ErrorCode { code: 1427, sqlstate: "42000" 
 const ER_TOO_BIG_DISPLAYWIDTH: ErrorCode = ErrorCode { code: 1439, sqlstate: "42000" };
 const ER_NO_SYSTEM_SCHEMA_ACCESS: ErrorCode = ErrorCode { code: 3552, sqlstate: "HY000" };
 const ER_QUERY_INTERRUPTED: ErrorCode = ErrorCode { code: 1317, sqlstate: "70100" };
-const ER_INVALID_USE_OF_NULL: ErrorCode = ErrorCode { code: 1138, sqlstate: "22004" };
 
 macro_rules! errors {
     ($($(#[$doc:meta])* $name:ident $({ $($(#[$field_doc:meta])* $field:ident: $ty:ty),* $(,)? })? => $code:expr, $message:literal;)*) => {
@@ -177,8 +176,6 @@ errors! {
     TooBigDisplayWidth { /// The column.
         column: String, /// The limit.
         max: u64 } => ER_TOO_BIG_DISPLAYWIDTH, "Display width out of range for column '{column}' (max = {max})";
-    /// NULLs, or NULL as default, where NOT NULL is asked for.
-    InvalidUseOfNull => ER_INVALID_USE_OF_NULL, "Invalid use of NULL value";
     /// A change of a virtual database.
     ReadOnlyDatabase { /// The database.
         name: String } => codes::ER_DBACCESS_DENIED_ERROR, "Access denied to database '{name}'";

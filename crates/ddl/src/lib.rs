@@ -29,6 +29,5 @@ mod owner;
 mod queue;
 pub mod step;
 
-pub use backfill::unfinished_indexes;
 pub use ddl::{Ddl, DdlOutcome, DdlRequest};
 pub use error::{Error, Result};

@@ -292,6 +292,49 @@ async fn ddl_waits_for_transactions_that_use_the_table_and_for_no_others() {
 }
 
 #[tokio::test]
+async fn rows_written_with_an_old_definition_get_their_entries() {
+    // One transaction holds the definition of before the index, or of one of its states, while other schema changes run.
+    for state in [None, Some(SchemaState::DeleteOnly), Some(SchemaState::WriteOnly)] {
+        let server = Arc::new(Server::start(&Cluster::default()).await);
+        server.run("CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(20))").await.expect("creates");
+        server.run("CREATE TABLE other (id INT PRIMARY KEY, a INT)").await.expect("creates");
+        fill(&server, "t", 20).await;
+        let gate = Writer::new(&server, 1);
+        gate.enter("t");
+        let task = tokio::spawn({
+            let server = Arc::clone(&server);
+            async move { server.run("CREATE INDEX k ON t (a)").await.map(|_| ()) }
+        });
+        let reached = || server.table("t").index("k").map(|index| index.state);
+        let (mut slow, mut held) = (Writer::new(&server, 2), gate);
+        let mut old = if state.is_none() { slow.enter("t") } else { server.table("t") };
+        while old.index("k").map(|index| index.state) != state {
+            // Step by step: the next user takes the newest definition before the one before lets go.
+            until("the next state", async || reached() > old.index("k").map(|index| index.state)).await;
+            old = slow.enter("t");
+            held.leave();
+            (slow, held) = (held, slow);
+        }
+        if state.is_some() {
+            std::mem::swap(&mut slow, &mut held);
+        } else {
+            held.leave();
+        }
+        for _ in 0..5 {
+            server.run("CREATE INDEX k ON other (a)").await.expect("indexes");
+            server.run("DROP INDEX k ON other").await.expect("drops");
+        }
+        slow.change(&old, &[Datum::Int(5), Datum::Int(1000), text("changed")], false).await.expect("writes");
+        slow.change(&old, &[Datum::Int(100), Datum::Int(1001), text("new")], false).await.expect("writes");
+        slow.change(&old, &[Datum::Int(6), Datum::Int(0), text("")], true).await.expect("removes");
+        assert!(!task.is_finished(), "the job must wait in the state after {state:?}");
+        slow.leave();
+        task.await.expect("no panic").expect("indexes");
+        assert_eq!(check_consistency(&server, "t").await, 20);
+    }
+}
+
+#[tokio::test]
 async fn a_killed_statement_takes_its_job_back() {
     let server = Arc::new(Server::start(&Cluster::default()).await);
     server.run("CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(20))").await.expect("creates");

@@ -18,6 +18,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{DatabaseInfo, Error, Result, TableInfo};
 
+/// So many schema diffs are kept; a server that is further behind loads the whole schema.
+const KEPT_DIFFS: u64 = 1024;
+
 /// Says that the store is bootstrapped, by what version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BootstrapInfo {
@@ -115,6 +118,9 @@ impl<'a> Meta<'a> {
         diff.version = version;
         self.put(value_key(keys::SCHEMA_VERSION), &version)?;
         self.put(keys::diff(version), &diff)?;
+        if version > KEPT_DIFFS {
+            self.remove(keys::diff(version - KEPT_DIFFS));
+        }
         Ok(version)
     }
 

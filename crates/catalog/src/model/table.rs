@@ -150,6 +150,12 @@ impl TableInfo {
         self.indexes.iter().find(|index| index.id == id)
     }
 
+    /// Whether a snapshot at `ts` may use this definition. An older one might miss what the definition promises, such as the entries of
+    /// an index that was filled since: MySQL's error 1412.
+    pub fn is_readable_at(&self, ts: TimeStamp) -> bool {
+        ts >= self.update_ts
+    }
+
     /// Whether the table has a PRIMARY KEY of any shape.
     pub fn has_primary_key(&self) -> bool {
         self.pk != PrimaryKey::HiddenRowId

@@ -64,8 +64,8 @@ impl BuildContext<'_> {
             ColumnOption::DefaultExpr(expr) => column.default = self.default_expr(&column.name, &column.ty, expr)?,
             ColumnOption::OnUpdate(expr) => column.on_update_now = Some(self.on_update(&column.name, &column.ty, expr)?),
             ColumnOption::AutoIncrement => column.auto_increment = true,
-            ColumnOption::PrimaryKey => built.indexes.push(index_of(IndexKind::Primary, definition_name(column))),
-            ColumnOption::Unique => built.indexes.push(index_of(IndexKind::Unique, definition_name(column))),
+            ColumnOption::PrimaryKey => built.indexes.push(index_of(IndexKind::Primary, &column.name)),
+            ColumnOption::Unique => built.indexes.push(index_of(IndexKind::Unique, &column.name)),
             ColumnOption::Comment(comment) => {
                 if comment.chars().count() > MAX_COMMENT_CHARS {
                     return Err(Error::not_supported(format!("column comments of more than {MAX_COMMENT_CHARS} characters")));
@@ -102,10 +102,6 @@ impl BuildContext<'_> {
         let value = if kind == TimeKind::Timestamp { utc } else { utc.to_zone(self.time_zone).with_kind(kind, column.ty.fsp()) };
         Some(Datum::Time(value))
     }
-}
-
-fn definition_name(column: &ColumnInfo) -> &str {
-    &column.name
 }
 
 fn index_of(kind: IndexKind, column: &str) -> IndexDef {

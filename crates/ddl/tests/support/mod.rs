@@ -94,7 +94,8 @@ impl Writer {
         self.mdl.leave();
     }
 
-    async fn change(&self, table: &TableInfo, row: &[Datum], remove: bool) -> Result<(), client::Error> {
+    /// Changes a row as a transaction does that goes by this definition of the table.
+    pub async fn change(&self, table: &TableInfo, row: &[Datum], remove: bool) -> Result<(), client::Error> {
         loop {
             let mut txn = self.client.begin(TxnOptions { pessimistic: true, ..TxnOptions::default() });
             match self.change_once(&mut txn, table, row, remove).await {
