@@ -1,6 +1,6 @@
 //! From a borrowed (key, value) pair to one row of a chunk: only the columns asked for, straight into columnar form.
 //!
-//! Where each column lies is resolved once per execution into a [`Source`]; decoding a pair is then one pass without allocation (datums of
+//! Where each column lies is resolved once per execution into a source; decoding a pair is then one pass without allocation (datums of
 //! composite keys aside).
 //!
 //! ```text

@@ -1,6 +1,8 @@
 //! A server in memory without a session layer: parse, plan, execute, commit. Enough to drive execution by SQL.
 #![allow(missing_docs, dead_code)]
 
+pub mod random_sql;
+
 use std::sync::{Arc, atomic::AtomicU64};
 use std::time::Duration;
 
