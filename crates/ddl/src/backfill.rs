@@ -3,15 +3,20 @@
 //! ```text
 //!   key-only scan at one snapshot ──▶ batches of row keys ──▶ workers (in parallel) ──▶ checkpoint: all keys below K are done
 //!                                                              │
-//!       one transaction a batch: lock the rows (newest versions), build entries, lock unique entries, commit
+//!       one transaction a batch: read the rows, build entries, write them, commit; on contention again, in halves
 //! ```
 //!
 //! The scan begins when every user of the table maintains the indexes (state reorg, older users gone). Rows inserted later are the
-//! writers' business; rows that a writer changes or removes between scan and batch are seen in their newest version, because the
-//! batch reads them by locking them.
+//! writers' business; rows that a writer changes or removes between scan and batch are seen as they are when the batch reads them.
+//!
+//! How a batch keeps a row from changing between its reading and its commit:
+//!
+//! | indexes | way | why it holds |
+//! |---|---|---|
+//! | none is unique | optimistic: a scan at `start_ts`, entries checked for conflicts at commit | whoever changes or removes the row writes its old entry too (a removal leaves a record even where nothing was), so one of the two transactions meets the other's write of that key |
+//! | some is unique | pessimistic: the rows and the unique entries are locked and read in their newest versions | a writer leaves a unique entry alone that is not its row's, so there is no key that both must write |
 //!
 //! Invariants:
-//! - While a batch computes entries, no row of it can change: it holds their locks until its commit.
 //! - A batch never waits for a lock while it holds others (it gives all up and tries again), so it cannot be part of a deadlock and
 //!   no foreground transaction is ever rolled back for it.
 //! - Writing an entry that exists already with the same handle changes nothing: after a crash batches may be repeated.
@@ -41,8 +46,8 @@ use crate::{
     owner::{Owner, added_indexes},
 };
 
-/// Rows of a batch: enough to share the cost of a commit, few enough to be locked only for milliseconds.
-const BATCH_ROWS: usize = 256;
+/// Rows of a batch: enough to share the cost of a commit, few enough to be locked, or to be repeated, only for milliseconds.
+const BATCH_ROWS: usize = 512;
 /// Batches under way at once.
 const WORKERS: usize = 4;
 /// Batches between two checkpoints.
@@ -142,6 +147,7 @@ struct Plan {
     table: Arc<TableInfo>,
     columns: Vec<ScanColumn>,
     targets: Vec<Target>,
+    has_unique: bool,
     /// Positions of the primary key's columns among `columns`, for common handles.
     handle_positions: Vec<usize>,
 }
@@ -166,7 +172,7 @@ impl Plan {
                 offsets.len() - 1
             }
         };
-        let mut targets = Vec::new();
+        let mut targets: Vec<Target> = Vec::new();
         for id in added_indexes(job) {
             let index = table.index_by_id(id).ok_or_else(|| broken("one of its indexes is gone"))?.clone();
             let positions = index.columns.iter().map(|part| place(part.offset)).collect();
@@ -177,7 +183,8 @@ impl Plan {
             _ => Vec::new(),
         };
         let columns = layout::scan_columns(&table, offsets);
-        Ok(Self { table, columns, targets, handle_positions })
+        let has_unique = targets.iter().any(|target| target.index.unique);
+        Ok(Self { table, columns, targets, has_unique, handle_positions })
     }
 
     /// The entries of the given rows.
@@ -238,8 +245,8 @@ async fn fill_batch(client: &Client, plan: &Plan, keys: &[Bytes]) -> Result<()> 
     let mut pause = FIRST_PAUSE;
     let mut parts: VecDeque<&[Bytes]> = VecDeque::from([keys]);
     while let Some(part) = parts.pop_front() {
-        let mut txn = client.begin(TxnOptions { pessimistic: true, ..TxnOptions::default() });
-        let result = fill_once(&mut txn, plan, part).await;
+        let mut txn = client.begin(TxnOptions { pessimistic: plan.has_unique, ..TxnOptions::default() });
+        let result = if plan.has_unique { fill_locked(&mut txn, plan, part).await } else { fill_optimistic(&mut txn, plan, part).await };
         match result {
             Ok(()) => pause = FIRST_PAUSE,
             Err(error) => {
@@ -264,7 +271,24 @@ fn is_contention(error: &Error) -> bool {
         || matches!(error, client::Error::LockNotAvailable { .. } | client::Error::LockWaitTimeout { .. } | client::Error::Aborted { .. })
 }
 
-async fn fill_once(txn: &mut Transaction, plan: &Plan, keys: &[Bytes]) -> Result<()> {
+/// Fills a batch from a snapshot; a row that changes meanwhile makes the commit fail.
+async fn fill_optimistic(txn: &mut Transaction, plan: &Plan, keys: &[Bytes]) -> Result<()> {
+    let ([first, ..], [.., last]) = (keys, keys) else { return Ok(()) };
+    let start_ts = txn.ensure_start_ts().await?;
+    let options = SnapshotOptions { not_fill_cache: true, ..SnapshotOptions::default() };
+    let range = KeyRange::new(first.clone(), [last, &b"\0"[..]].concat());
+    let mut scanner = txn.client().snapshot(start_ts, options).scan(range, ScanOptions { batch: BATCH_ROWS, ..ScanOptions::default() });
+    while let Some(rows) = scanner.next_page().await? {
+        for entry in plan.entries(&rows)? {
+            txn.set(entry.key, entry.value, WriteFlags::default())?;
+        }
+    }
+    txn.commit().await?;
+    Ok(())
+}
+
+/// Fills a batch from its locked rows, and checks unique entries.
+async fn fill_locked(txn: &mut Transaction, plan: &Plan, keys: &[Bytes]) -> Result<()> {
     let request =
         LockRequest { wait: LockWait::NoWait, return_values: true, lock_newest: true, only_if_exists: true, ..LockRequest::default() };
     let locked = txn.lock_keys(keys, request).await?;

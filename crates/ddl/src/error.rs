@@ -14,6 +14,8 @@ const ER_TOO_BIG_PRECISION: ErrorCode = ErrorCode { code: 1426, sqlstate: "42000
 const ER_M_BIGGER_THAN_D: ErrorCode = ErrorCode { code: 1427, sqlstate: "42000" };
 const ER_TOO_BIG_DISPLAYWIDTH: ErrorCode = ErrorCode { code: 1439, sqlstate: "42000" };
 const ER_NO_SYSTEM_SCHEMA_ACCESS: ErrorCode = ErrorCode { code: 3552, sqlstate: "HY000" };
+const ER_UNKNOWN_STORAGE_ENGINE: ErrorCode = ErrorCode { code: 1286, sqlstate: "42000" };
+const ER_WARN_USING_OTHER_HANDLER: ErrorCode = ErrorCode { code: 1266, sqlstate: "HY000" };
 const ER_QUERY_INTERRUPTED: ErrorCode = ErrorCode { code: 1317, sqlstate: "70100" };
 
 macro_rules! errors {
@@ -176,6 +178,12 @@ errors! {
     TooBigDisplayWidth { /// The column.
         column: String, /// The limit.
         max: u64 } => ER_TOO_BIG_DISPLAYWIDTH, "Display width out of range for column '{column}' (max = {max})";
+    /// ENGINE names none of MySQL's engines.
+    UnknownEngine { /// The name.
+        name: String } => ER_UNKNOWN_STORAGE_ENGINE, "Unknown storage engine '{name}'";
+    /// A warning: ENGINE names an engine of MySQL that is not here.
+    OtherEngine { /// The table.
+        table: String } => ER_WARN_USING_OTHER_HANDLER, "Using storage engine InnoDB for table '{table}'";
     /// A change of a virtual database.
     ReadOnlyDatabase { /// The database.
         name: String } => codes::ER_DBACCESS_DENIED_ERROR, "Access denied to database '{name}'";

@@ -20,7 +20,7 @@ use super::{
     column::{as_addition, is_lossless},
     index::{self, MAX_KEYS},
     names::{check_column_name, check_index_name, check_table_name},
-    table::{check_columns, check_other_option},
+    table::{check_columns, check_engine, check_other_option},
 };
 use crate::{
     Error, Result,
@@ -371,7 +371,7 @@ impl<'c, 'a> Draft<'c, 'a> {
         let (mut charset, mut collation) = (None, None);
         for option in options {
             match option {
-                TableOption::Engine(_) => {}
+                TableOption::Engine(engine) => check_engine(self.context, engine, &self.table.name)?,
                 TableOption::AutoIncrement(value) => self.changes.push(TableChange::SetAutoIncrement(*value)),
                 TableOption::Comment(comment) => self.changes.push(TableChange::SetComment(comment.clone())),
                 TableOption::Charset(name) => charset = Some(name.as_str()),

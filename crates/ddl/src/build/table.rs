@@ -178,7 +178,7 @@ fn table_options(context: &mut BuildContext<'_>, options: &[TableOption], table:
     let (mut charset, mut collation) = (None, None);
     for option in options {
         match option {
-            TableOption::Engine(engine) => check_engine(engine)?,
+            TableOption::Engine(engine) => check_engine(context, engine, &table.name)?,
             TableOption::AutoIncrement(start) => table.auto_increment_start = *start,
             TableOption::Charset(name) => charset = Some(name.as_str()),
             TableOption::Collate(name) => collation = Some(name.as_str()),
@@ -193,14 +193,20 @@ fn table_options(context: &mut BuildContext<'_>, options: &[TableOption], table:
     Ok(())
 }
 
-/// Every table is stored by the one engine there is; asking for a transactional one is asking for that.
-fn check_engine(engine: &str) -> Result<()> {
-    // MySQL without NO_ENGINE_SUBSTITUTION substitutes its default engine in the same way.
-    if engine.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        Ok(())
-    } else {
-        Err(Error::not_supported(format!("ENGINE = {engine}")))
+/// MySQL's own engines beside InnoDB. Every table is stored by the one engine there is, which does what they do but for their shortcuts.
+const OTHER_ENGINES: [&str; 10] =
+    ["MyISAM", "MEMORY", "HEAP", "CSV", "ARCHIVE", "BLACKHOLE", "MERGE", "MRG_MYISAM", "FEDERATED", "NDBCLUSTER"];
+
+/// ENGINE: InnoDB, or with a warning another engine of MySQL.
+pub fn check_engine(context: &mut BuildContext<'_>, engine: &str, table: &str) -> Result<()> {
+    if engine.eq_ignore_ascii_case("InnoDB") {
+        return Ok(());
     }
+    if !OTHER_ENGINES.iter().any(|known| known.eq_ignore_ascii_case(engine)) {
+        return Err(Error::UnknownEngine { name: engine.to_owned() });
+    }
+    context.warnings.push(Error::OtherEngine { table: table.to_owned() }.to_mysql());
+    Ok(())
 }
 
 /// Options without meaning for this storage are accepted as InnoDB accepts them; those that would change what a table is are not.
