@@ -150,6 +150,12 @@ pub enum Error {
         /// The column, qualified.
         column: String,
     },
+    /// 1250.
+    #[error("Table '{table}' from one of the SELECTs cannot be used in global ORDER clause")]
+    TableInGlobalOrder {
+        /// The table as written.
+        table: String,
+    },
     /// 1111.
     #[error("Invalid use of group function")]
     InvalidGroupFunction,
@@ -285,6 +291,7 @@ impl Error {
             Self::NotInGroupBy { .. } => (1055, "42000"),
             Self::MixOfGroupColumns { .. } => (1140, "42000"),
             Self::OrderByNotInDistinctList { .. } => (3065, "HY000"),
+            Self::TableInGlobalOrder { .. } => (1250, "42000"),
             Self::InvalidGroupFunction => (1111, "HY000"),
             Self::CannotGroupOn { .. } => (1056, "42000"),
             Self::IllegalReference { .. } => (1247, "42S22"),

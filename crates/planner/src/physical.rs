@@ -579,7 +579,8 @@ pub struct Insert {
     pub fill: Vec<ColumnFill>,
     /// Where rows come from.
     pub source: InsertSource,
-    /// ON DUPLICATE KEY UPDATE: the assignments, over `old row ++ new row` (both in the table's layout). Assignments see earlier ones.
+    /// ON DUPLICATE KEY UPDATE: the assignments, over `old row ++ new row` (both in the table's layout) and, for a query, its columns beyond
+    /// those of [`Insert::columns`]. Assignments see earlier ones.
     pub on_duplicate: Vec<Assignment>,
     /// Columns with ON UPDATE CURRENT_TIMESTAMP that `on_duplicate` does not name: set when another column of the old row really changes.
     pub on_update: Vec<Assignment>,
@@ -603,7 +604,7 @@ pub enum ColumnFill {
 pub enum InsertSource {
     /// VALUES lists and SET.
     Values(Vec<Vec<InsertValue>>),
-    /// A query; its columns are in the order of [`Insert::columns`].
+    /// A query; its columns are in the order of [`Insert::columns`]. Further ones are read by [`Insert::on_duplicate`] alone.
     Query(Box<Node>),
 }
 

@@ -115,7 +115,14 @@ fn shapes_that_do_not_fit() {
         ("UPDATE t, h SET t.b = 1 ORDER BY t.a", 1221, "Incorrect usage of UPDATE and ORDER BY"),
         ("UPDATE t, h SET t.b = 1 LIMIT 1", 1221, "Incorrect usage of UPDATE and LIMIT"),
         ("SELECT a FROM t WHERE e > 'no date'", 1525, "Incorrect DATETIME value: 'no date'"),
-        ("SELECT nope(1)", 1305, "FUNCTION nope does not exist"),
+        ("SELECT nope(1)", 1305, "FUNCTION test.nope does not exist"),
+        ("SELECT 'a' LIKE 'a' ESCAPE 'xx'", 1210, "Incorrect arguments to ESCAPE"),
+        ("SELECT a FROM t USE INDEX (ub) FORCE INDEX (c_d)", 1221, "Incorrect usage of USE INDEX and FORCE INDEX"),
+        (
+            "SELECT a FROM t UNION SELECT a FROM h ORDER BY t.a",
+            1250,
+            "Table 't' from one of the SELECTs cannot be used in global ORDER clause",
+        ),
         ("SELECT a FROM t USE INDEX (nope)", 1176, "Key 'nope' doesn't exist in table 't'"),
     ];
     for (sql, code, message) in table {

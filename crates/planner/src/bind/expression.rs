@@ -6,7 +6,7 @@
 use expr::{Expr, Op, build_call, build_cast, build_op};
 use parser::ast;
 
-use super::{Aliases, Binder};
+use super::{Aliases, Binder, literal::as_number};
 use crate::error::{Clause, Error, Result};
 
 /// What an expression may contain, and where its names are looked up.
@@ -151,6 +151,7 @@ impl<'a> Binder<'a> {
             ast::UnaryOp::Plus => Ok(arg),
             ast::UnaryOp::Neg => {
                 // The smallest BIGINT is a minus over a literal that is no BIGINT itself.
+                let arg = as_number(operand, arg);
                 let arg = if matches!(&arg, Expr::Param { ty, .. } if ty.unsigned) { self.demote(arg) } else { arg };
                 self.op(Op::Neg, vec![arg])
             }
@@ -165,7 +166,16 @@ impl<'a> Binder<'a> {
         if matches!(op, B::And | B::Or | B::Add) {
             return self.bind_chain(op, left, right, cx);
         }
-        let args = self.bind_all([left, right], cx)?;
+        if op.is_comparison()
+            && let Some(compared) = self.bind_row_subquery(op, left, right, cx)?
+        {
+            return Ok(compared);
+        }
+        let mut args = self.bind_all([left, right], cx)?;
+        let in_numbers = !op.is_comparison() || args.iter().any(|arg| arg.field_type().tp.is_numeric());
+        if in_numbers {
+            args = [left, right].into_iter().zip(args).map(|(written, arg)| as_number(written, arg)).collect();
+        }
         let op = match op {
             B::Xor => Op::Xor,
             B::Eq => Op::Eq,
@@ -208,14 +218,20 @@ impl<'a> Binder<'a> {
             operands.push(right);
             rest = left;
         }
+        let first = rest;
         let mut bound = self.bind_expr(rest, cx)?;
-        while let Some(operand) = operands.pop() {
-            let operand = self.bind_expr(operand, cx)?;
+        let mut is_first = true;
+        while let Some(written) = operands.pop() {
+            let operand = self.bind_expr(written, cx)?;
             bound = match op {
+                ast::BinaryOp::Add => {
+                    let operands = vec![if is_first { as_number(first, bound) } else { bound }, as_number(written, operand)];
+                    self.op_settled(Op::Add, operands)?
+                }
                 ast::BinaryOp::And => self.op(Op::And, vec![bound, operand])?,
-                ast::BinaryOp::Or => self.op(Op::Or, vec![bound, operand])?,
-                _ => self.op_settled(Op::Add, vec![bound, operand])?,
+                _ => self.op(Op::Or, vec![bound, operand])?,
             };
+            is_first = false;
         }
         Ok(bound)
     }
@@ -248,7 +264,7 @@ impl<'a> Binder<'a> {
                 let mut characters = text.chars();
                 match (characters.next(), characters.next()) {
                     (first, None) => Ok(first),
-                    _ => Err(Error::WrongUsage { first: "ESCAPE", second: "several characters" }),
+                    _ => Err(Error::Expr(expr::Error::WrongArguments { name: "ESCAPE".to_owned() })),
                 }
             }
             Some(_) => Err(Error::unsupported("ESCAPE that is not a string literal")),

@@ -361,6 +361,10 @@ fn merge_columns(columns: &mut Vec<ScopeColumn>, names: &[String], right_is_pres
 
 fn resolve_hints(table: &TableInfo, alias: &str, hints: &[ast::IndexHint]) -> Result<PathHints> {
     let mut resolved = PathHints::default();
+    let has = |kind| hints.iter().any(|hint| hint.kind == kind);
+    if has(ast::IndexHintKind::Use) && has(ast::IndexHintKind::Force) {
+        return Err(Error::WrongUsage { first: "USE INDEX", second: "FORCE INDEX" });
+    }
     for hint in hints {
         let mut paths = vec![];
         for name in &hint.indexes {

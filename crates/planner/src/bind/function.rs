@@ -6,7 +6,12 @@ use expr::{AggDesc, AggKind, Expr, is_builtin};
 use parser::ast;
 use types::{Charset, Collation, Datum, FieldType, TypeKind};
 
-use super::{Binder, expression::ExprCx, literal::value_type, scope::same_name};
+use super::{
+    Binder,
+    expression::ExprCx,
+    literal::{as_number, value_type},
+    scope::same_name,
+};
 use crate::error::{Error, Result};
 
 impl<'a> Binder<'a> {
@@ -120,6 +125,10 @@ impl<'a> Binder<'a> {
         if !is_builtin(&name) && same_name(&name, "grouping") {
             return Err(Error::unsupported("GROUPING"));
         }
+        if !is_builtin(&name) {
+            let database = self.cx.database.unwrap_or_default().to_owned();
+            return Err(Error::Expr(expr::Error::UnknownFunction { database, name: call.name.as_str().to_owned() }));
+        }
         self.call(&name, args)
     }
 
@@ -159,6 +168,7 @@ impl<'a> Binder<'a> {
             C::Json => return Err(Error::unsupported("JSON")),
             C::Spatial(_) => return Err(Error::unsupported("spatial types")),
         };
+        let arg = if ty.tp.is_numeric() { as_number(&cast.expr, arg) } else { arg };
         self.cast(arg, ty)
     }
 

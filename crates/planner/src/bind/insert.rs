@@ -9,10 +9,11 @@ use catalog::{TableInfo, TableKind};
 use expr::Expr;
 use parser::ast;
 
+use super::literal::as_number;
 use super::{Binder, Frame, ScopeColumn, column_default::listed_column, expression::ExprCx, scope::same_name};
 use crate::{
     error::{Clause, Error, Result},
-    logical::{Col, Plan},
+    logical::{Col, Columns, Plan, columns_of},
     physical::{Assignment, ColumnFill, InsertValue, TableAccess},
 };
 
@@ -61,10 +62,12 @@ impl<'a> Binder<'a> {
                 self.columns.add(format!("{database}.{}.{}", table.name, column.name), column.ty.clone(), None);
             }
         }
-        let source = match &insert.source {
+        let mut from = vec![];
+        let mut source = match &insert.source {
             ast::InsertSource::Values(rows) => BoundSource::Values(self.bind_rows(&table, &columns, rows, first)?),
             ast::InsertSource::Query(query) => {
-                let (bound, _) = self.bind_block(query)?;
+                let (bound, frame) = self.bind_block(query)?;
+                from = frame.columns;
                 if bound.output.len() != columns.len() {
                     return Err(Error::ValueCount { row: 1 });
                 }
@@ -74,7 +77,8 @@ impl<'a> Binder<'a> {
                 BoundSource::Query { plan: bound.plan, output: bound.output.iter().map(|column| column.col).collect() }
             }
         };
-        let on_duplicate = self.bind_on_duplicate(&table, insert, &columns, first)?;
+        let mut on_duplicate = self.bind_on_duplicate(&table, insert, &columns, first, from)?;
+        self.number_row_columns(&table, first, &mut source, &mut on_duplicate)?;
         let on_update = match on_duplicate.is_empty() {
             true => vec![],
             false => self.on_update_columns(&table, &on_duplicate)?,
@@ -120,6 +124,9 @@ impl<'a> Binder<'a> {
         }
         let mut bound = self.bind_expr(value, ExprCx::condition(Clause::FieldList))?;
         bound = self.as_condition(bound)?;
+        if column.ty.tp.is_numeric() {
+            bound = as_number(value, bound);
+        }
         bound.remap_columns(&|col| col - first);
         Ok(InsertValue::Expr(bound))
     }
@@ -130,6 +137,7 @@ impl<'a> Binder<'a> {
         insert: &'a ast::InsertStmt,
         columns: &[usize],
         first: Col,
+        from: Vec<ScopeColumn>,
     ) -> Result<Vec<Assignment>> {
         if insert.on_duplicate.is_empty() {
             return Ok(vec![]);
@@ -155,6 +163,7 @@ impl<'a> Binder<'a> {
             }
             frame.columns.extend(new_row);
         }
+        frame.columns.extend(from);
         self.frames.push(frame);
         let mut assignments = vec![];
         for assignment in &insert.on_duplicate {
@@ -171,15 +180,48 @@ impl<'a> Binder<'a> {
 
     fn bind_assigned(&mut self, table: &TableInfo, column: &catalog::ColumnInfo, value: &'a ast::Expr, first: Col) -> Result<Expr> {
         if matches!(value, ast::Expr::Default(None)) {
-            return self.default_value(table, column);
+            let mut value = self.default_value(table, column)?;
+            value.remap_columns(&|offset| first + offset);
+            return Ok(value);
         }
         if column.generated.is_some() {
             return Err(Error::GeneratedColumnValue { column: column.name.clone(), table: table.name.clone() });
         }
         let bound = self.bind_expr(value, ExprCx::condition(Clause::FieldList))?;
-        let mut bound = self.as_condition(bound)?;
-        bound.remap_columns(&|col| col - first);
-        Ok(bound)
+        let bound = if column.ty.tp.is_numeric() { as_number(value, bound) } else { bound };
+        self.as_condition(bound)
+    }
+
+    /// Renumbers the assignments' columns to positions in `old row ++ new row ++ further columns of the query`, and makes the query hand up
+    /// those further columns: the assignments may name columns of the tables it selects from.
+    fn number_row_columns(&self, table: &TableInfo, first: Col, source: &mut BoundSource, assignments: &mut [Assignment]) -> Result<()> {
+        let width = table.columns.len();
+        let rows = first..first + 2 * width;
+        let mut further: Vec<Col> = vec![];
+        for assignment in assignments.iter() {
+            for col in columns_of(&assignment.value) {
+                if !rows.contains(&col) && !further.contains(&col) {
+                    further.push(col);
+                }
+            }
+        }
+        if let BoundSource::Query { plan, output } = source {
+            for col in &further {
+                if !hand_up(plan, *col, &self.columns) {
+                    let name = self.columns.meta(*col).name.to_string();
+                    return Err(Error::UnknownColumn { name, clause: Clause::FieldList });
+                }
+            }
+            output.extend(&further);
+        }
+        let position = |col: Col| match further.iter().position(|own| *own == col) {
+            Some(at) => 2 * width + at,
+            None => col - first,
+        };
+        for assignment in assignments {
+            assignment.value.remap_columns(&position);
+        }
+        Ok(())
     }
 
     /// `VALUES(column)`: the value that was to be inserted.
@@ -205,6 +247,26 @@ impl<'a> Binder<'a> {
             }
         }
         Ok(automatic)
+    }
+}
+
+/// Makes the plan of a plain SELECT hand up one more column of its tables; whether it can.
+fn hand_up(plan: &mut Plan, col: Col, columns: &Columns) -> bool {
+    match plan {
+        Plan::Project(project) => {
+            if project.exprs.iter().any(|(own, _)| *own == col) {
+                return true;
+            }
+            let there = hand_up(&mut project.child, col, columns);
+            if there {
+                project.exprs.push((col, columns.expr(col)));
+            }
+            there
+        }
+        Plan::Sort(sort) => hand_up(&mut sort.child, col, columns),
+        Plan::Limit(limit) => hand_up(&mut limit.child, col, columns),
+        Plan::Filter(filter) => hand_up(&mut filter.child, col, columns),
+        other => other.columns().contains(&col),
     }
 }
 

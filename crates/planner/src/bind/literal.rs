@@ -154,6 +154,17 @@ fn int_digits(value: i64) -> u32 {
     value.unsigned_abs().checked_ilog10().unwrap_or(0) + 1 + u32::from(value < 0)
 }
 
+/// A hexadecimal or bit literal is a byte string, but a number where a number is asked for: in arithmetic, next to a number, stored into a
+/// numeric column.
+pub(super) fn as_number(literal: &ast::Expr, bound: Expr) -> Expr {
+    let ast::Expr::Literal(Literal::Hex(bytes) | Literal::Bit(bytes), _) = literal else { return bound };
+    if bytes.len() > 8 {
+        return bound;
+    }
+    let value = bytes.iter().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
+    Expr::constant(Datum::UInt(value), FieldType::unsigned_bigint().with_not_null())
+}
+
 fn is_bare_param(expr: &Expr) -> bool {
     match expr {
         Expr::Param { .. } => true,

@@ -230,7 +230,7 @@ impl<'a> Binder<'a> {
     /// The projected column for an expression: the one that is there already, the column itself, or a new one.
     fn add_projected(&mut self, exprs: &mut Vec<(Col, Expr)>, expr: Expr) -> Col {
         if expr.is_deterministic()
-            && let Some((col, _)) = exprs.iter().find(|(_, other)| *other == expr)
+            && let Some((col, _)) = exprs.iter().find(|(_, other)| *other == expr && other.field_type() == expr.field_type())
         {
             return *col;
         }
@@ -260,6 +260,9 @@ impl<'a> Binder<'a> {
             return Err(Error::unsupported("locking clause on a set operation"));
         }
         if !query.order_by.is_empty() {
+            if matches!(query.body, ast::QueryBody::SetOpr(_)) {
+                refuse_qualified(&query.order_by)?;
+            }
             self.frame().columns = output.iter().map(output_scope).collect();
             let items: Vec<Item> =
                 output.iter().map(|column| Item { expr: self.columns.expr(column.col), name: column.name.clone(), source: None }).collect();
@@ -376,6 +379,18 @@ fn row_lock(clauses: &[ast::LockClause]) -> Result<Option<RowLock>> {
         ast::LockWait::SkipLocked => LockWait::SkipLocked,
     };
     Ok(Some(RowLock { shared: first.strength == ast::LockStrength::Share, wait, for_write: false }))
+}
+
+/// ORDER BY of a set operation sees the result's columns only.
+fn refuse_qualified(order_by: &[ast::OrderItem]) -> Result<()> {
+    for entry in order_by {
+        if let ast::Expr::Column(column) = &entry.expr
+            && let Some(table) = &column.table
+        {
+            return Err(Error::TableInGlobalOrder { table: table.as_str().to_owned() });
+        }
+    }
+    Ok(())
 }
 
 fn literal_position(expr: &ast::Expr) -> Option<i64> {

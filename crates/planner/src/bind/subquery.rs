@@ -25,6 +25,8 @@ use crate::{
 enum Use {
     Conjunct,
     Value,
+    /// A value, of a subquery that may have one row at most.
+    OnlyRow,
 }
 
 impl<'a> Binder<'a> {
@@ -75,6 +77,32 @@ impl<'a> Binder<'a> {
             },
         };
         Ok(bound.expect("a subquery used as a value leaves an expression"))
+    }
+
+    /// `(a, b) = (query)` and `(a, b) <> (query)`: a row against the only row of a subquery; NULL when it has none.
+    pub(super) fn bind_row_subquery(
+        &mut self,
+        op: ast::BinaryOp,
+        left: &'a ast::Expr,
+        right: &'a ast::Expr,
+        cx: ExprCx,
+    ) -> Result<Option<Expr>> {
+        let (row, query) = match (left, right) {
+            (row @ ast::Expr::Row(_), ast::Expr::Subquery(query)) | (ast::Expr::Subquery(query), row @ ast::Expr::Row(_)) => (row, query),
+            _ => return Ok(None),
+        };
+        let negated = match op {
+            ast::BinaryOp::Eq => false,
+            ast::BinaryOp::Ne => true,
+            _ => return Err(Error::unsupported("this comparison of a row with a subquery")),
+        };
+        let membership = Membership { left: row, query, negated: false };
+        let equal = self.bind_membership(membership, cx, Use::OnlyRow)?;
+        let there = self.bind_exists(query, false, Use::Value)?;
+        let null = Expr::constant(types::Datum::Null, FieldType::null());
+        let (Some(equal), Some(there)) = (equal, there) else { return Ok(None) };
+        let compared = self.op(Op::If, vec![there, equal, null])?;
+        self.negate_if(negated, compared).map(Some)
     }
 
     fn bind_scalar(&mut self, query: &'a ast::Query) -> Result<Expr> {
@@ -129,9 +157,10 @@ impl<'a> Binder<'a> {
         match (used, membership.negated) {
             (Use::Conjunct, false) => self.push_pending(JoinKind::Semi, bound.plan, frame, equalities, vec![], None),
             (Use::Conjunct, true) => self.push_pending(JoinKind::AntiSemi, bound.plan, frame, vec![], equalities, None),
-            (Use::Value, negated) => {
+            (used, negated) => {
                 let mark = self.columns.add_computed(FieldType::boolean());
-                self.push_pending(JoinKind::Mark, bound.plan, frame, vec![], equalities, Some(mark));
+                let plan = if used == Use::OnlyRow { Plan::MaxOneRow(Box::new(bound.plan)) } else { bound.plan };
+                self.push_pending(JoinKind::Mark, plan, frame, vec![], equalities, Some(mark));
                 return self.negate_if(negated, self.columns.expr(mark)).map(Some);
             }
         }

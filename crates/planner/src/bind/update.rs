@@ -7,7 +7,7 @@ use copr::SortKey;
 use expr::Expr;
 use parser::ast;
 
-use super::{Binder, Frame, expression::ExprCx, from::ScanMode, scope::RowTarget};
+use super::{Binder, Frame, expression::ExprCx, from::ScanMode, literal::as_number, scope::RowTarget};
 use crate::{
     error::{Clause, Error, Result},
     logical::{Col, Limit, Lock, Plan, Sort, WRITE_LOCK},
@@ -103,6 +103,7 @@ impl<'a> Binder<'a> {
             return Err(Error::GeneratedColumnValue { column: column.name.clone(), table: table.name.clone() });
         }
         let bound = self.bind_expr(value, ExprCx::condition(Clause::FieldList))?;
+        let bound = if column.ty.tp.is_numeric() { as_number(value, bound) } else { bound };
         self.as_condition(bound)
     }
 

@@ -213,11 +213,7 @@ impl Match {
 fn sort_out(join: &Join, left: &[Col], right: &[Col]) -> Match {
     let mut found = Match::default();
     for condition in &join.in_conditions {
-        match as_key(condition, left, right) {
-            Some(key) => found.keys.push(key),
-            // An IN whose sides are not separate (a constant on the left) compares all the same: as a key of its own sides.
-            None => found.keys.extend(forced_key(condition)),
-        }
+        found.keys.push(as_key(condition, left, right).unwrap_or_else(|| in_key(condition, left, right)));
     }
     found.null_aware = found.keys.len();
     for condition in &join.conditions {
@@ -247,10 +243,22 @@ fn as_key(condition: &Expr, left: &[Col], right: &[Col]) -> Option<JoinKey> {
     }
 }
 
-fn forced_key(condition: &Expr) -> Option<JoinKey> {
-    match &condition.as_call()?.args[..] {
-        [a, b] => Some(JoinKey { left: a.clone(), right: b.clone(), null_safe: false }),
-        _ => None,
+/// The key of an IN whose sides are not columns of both inputs: a constant stands for a side without columns. A comparison that was decided
+/// while it was built is compared with 1, which gives its own truth value.
+fn in_key(condition: &Expr, left: &[Col], right: &[Col]) -> JoinKey {
+    let one = || Expr::constant(types::Datum::Int(1), types::FieldType::boolean().with_not_null());
+    if let Some((ExprOp::Eq, [a, b])) = condition.as_op() {
+        if covered(a, left) && covered(b, right) {
+            return JoinKey { left: a.clone(), right: b.clone(), null_safe: false };
+        }
+        if covered(b, left) && covered(a, right) {
+            return JoinKey { left: b.clone(), right: a.clone(), null_safe: false };
+        }
+    }
+    if covered(condition, left) {
+        JoinKey { left: condition.clone(), right: one(), null_safe: false }
+    } else {
+        JoinKey { left: one(), right: condition.clone(), null_safe: false }
     }
 }
 

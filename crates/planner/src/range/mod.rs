@@ -1,6 +1,6 @@
 //! From conditions on key columns to key ranges.
 //!
-//! While planning, [`detach`] takes the conditions that a key's leading columns can answer out of a conjunction. What it finds is kept in a
+//! While planning, `detach` takes the conditions that a key's leading columns can answer out of a conjunction. What it finds is kept in a
 //! [`RangeBuilder`] as expressions over constants and parameters. For each execution the builder evaluates them to sorted, disjoint
 //! ranges of keys, so a plan is right for every value of its parameters: a NULL or impossible value simply yields no range.
 //!
@@ -12,7 +12,7 @@
 //!
 //! Invariants:
 //! - the ranges hold every key whose row can satisfy the detached conditions, whatever the parameters;
-//! - for conditions that [`detach`] took away for good (`Detached::rest` does not hold them) they hold no other key;
+//! - for conditions that `detach` took away for good (`Detached::rest` does not hold them) they hold no other key;
 //! - ranges are ascending and disjoint.
 
 mod access;

@@ -15,7 +15,7 @@ use expr::Expr;
 
 use super::RuleCx;
 use crate::{
-    logical::{Col, Columns, Join, Plan, substitute},
+    logical::{Col, Columns, Join, Plan, covered, substitute},
     physical::JoinKind,
 };
 
@@ -66,12 +66,19 @@ fn pull_up(join: &Join, columns: &Columns) -> Option<Join> {
             }
         };
     }
-    if reads_slots(&mut join.right, &join.bindings) {
+    if reads_slots(&mut join.right, &join.bindings) || !join.in_conditions.iter().all(|condition| is_separable(condition, &join)) {
         return None;
     }
     join.apply = false;
     join.bindings.clear();
     Some(join)
+}
+
+/// Whether each operand of an IN's comparison reads one side of the join only, as a key of a hash join must.
+fn is_separable(condition: &Expr, join: &Join) -> bool {
+    let (left, right) = (join.left.columns(), join.right.columns());
+    let operands = condition.as_op().map_or(std::slice::from_ref(condition), |(_, operands)| operands);
+    operands.iter().all(|operand| covered(operand, &left) || covered(operand, &right))
 }
 
 fn keeps_a_row(count: &Expr) -> bool {
