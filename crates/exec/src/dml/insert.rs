@@ -74,6 +74,8 @@ struct Draft {
     row: Vec<Datum>,
     number: u64,
     needs_auto_id: bool,
+    /// Columns of the query that only ON DUPLICATE KEY UPDATE reads.
+    further: Vec<Datum>,
 }
 
 struct Inserter<'p> {
@@ -159,15 +161,16 @@ impl<'p> Inserter<'p> {
     }
 
     /// A row from a query.
-    fn draft_row(&mut self, values: impl Iterator<Item = Datum>) -> Result<Draft> {
+    fn draft_row(&mut self, mut values: impl Iterator<Item = Datum>) -> Result<Draft> {
         let number = self.next_number(self.plan.columns.len())?;
         let mut row = vec![Datum::Null; self.types.len()];
         let mut given = vec![false; self.types.len()];
-        for (value, offset) in values.zip(&self.plan.columns) {
+        for (offset, value) in self.plan.columns.iter().zip(values.by_ref()) {
             row[*offset] = self.store(value, *offset, number)?;
             given[*offset] = true;
         }
-        self.complete(row, given, number)
+        let draft = self.complete(row, given, number)?;
+        Ok(Draft { further: values.collect(), ..draft })
     }
 
     fn next_number(&mut self, values: usize) -> Result<u64> {
@@ -202,7 +205,7 @@ impl<'p> Inserter<'p> {
             let zero_counts = self.ctx.eval.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
             row[offset].is_null() || (!zero_counts && is_zero(&row[offset]))
         });
-        Ok(Draft { row, number, needs_auto_id })
+        Ok(Draft { row, number, needs_auto_id, further: Vec::new() })
     }
 
     /// Gives out AUTO_INCREMENT values: one range for each run of rows that need one.
@@ -370,6 +373,10 @@ impl<'p> Inserter<'p> {
         types.extend_from_slice(&self.types);
         let mut values = old.to_vec();
         values.extend_from_slice(&draft.row);
+        if let InsertSource::Query(query) = &self.plan.source {
+            types.extend_from_slice(&query.output[self.plan.columns.len()..]);
+            values.extend_from_slice(&draft.further);
+        }
         let mut buffer = RowBuffer::new(&types, &values);
         let mut new = old.to_vec();
         for assignment in &self.plan.on_duplicate {

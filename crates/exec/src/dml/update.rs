@@ -45,6 +45,16 @@ struct Target<'p> {
     row_number: u64,
 }
 
+/// A chunk of rows as they were and as they will be.
+struct Changes<'a> {
+    old: &'a Chunk,
+    new: &'a Chunk,
+    /// The rows that really change.
+    rows: &'a [u32],
+    /// Of all rows.
+    handles: &'a [Handle],
+}
+
 impl<'p> Target<'p> {
     fn new(plan: &'p UpdateTarget, repeats: bool) -> Self {
         Self { plan, writer: TableWriter::new(plan.table.clone()), seen: repeats.then(FxHashSet::default), row_number: 0 }
@@ -80,7 +90,7 @@ impl<'p> Target<'p> {
         self.assign(&self.plan.generated, &mut new, &changed, converter, ctx)?;
         affected.matched += old.rows() as u64;
         self.row_number += old.rows() as u64;
-        self.write(old, &new, &changed, &handles, converter, affected, ctx).await
+        self.write(Changes { old, new: &new, rows: &changed, handles: &handles }, converter, affected, ctx).await
     }
 
     /// Evaluates assignments in order over `chunk` and replaces the columns' values in `rows`.
@@ -119,19 +129,10 @@ impl<'p> Target<'p> {
         (self.plan.start..self.plan.start + self.plan.table.columns.len()).map(|at| row.get(at).to_owned()).collect()
     }
 
-    #[allow(clippy::too_many_arguments)]
-    async fn write(
-        &mut self,
-        old: &Chunk,
-        new: &Chunk,
-        changed: &[u32],
-        handles: &[Handle],
-        converter: &Converter<'_>,
-        affected: &mut Affected,
-        ctx: &ExecCtx,
-    ) -> Result<()> {
-        let mut batch = Vec::with_capacity(changed.len());
-        for row in changed {
+    async fn write(&mut self, changes: Changes<'_>, converter: &Converter<'_>, affected: &mut Affected, ctx: &ExecCtx) -> Result<()> {
+        let Changes { old, new, rows, handles } = changes;
+        let mut batch = Vec::with_capacity(rows.len());
+        for row in rows {
             let (old, new) = (self.row_values(old, *row), self.row_values(new, *row));
             let writes = change(&mut self.writer, &old, &new, &handles[*row as usize])?;
             let mut pending = Pending { row: new, writes };

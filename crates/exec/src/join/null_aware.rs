@@ -20,81 +20,80 @@ use crate::join::shape::JoinShape;
 /// Pairs checked together.
 const BATCH: usize = 1024;
 
-/// For each of `rows` (probe rows without a match), whether the answer is unknown.
-pub(crate) fn unknown_rows(
-    shape: &JoinShape,
-    table: &BuildTable,
-    probe: &Chunk,
-    probe_keys: &[Column],
-    rows: &[u32],
-    ctx: &EvalCtx,
-) -> Result<Vec<bool>> {
-    let simple = shape.keys.len() == shape.null_aware_keys && shape.keys.len() == 1 && shape.conditions.is_empty();
-    rows.iter()
-        .map(|row| {
-            let has_null = (0..shape.null_aware_keys).any(|key| probe_keys[key].is_null(*row as usize));
-            if simple {
-                return Ok(if has_null { table.len() > 0 } else { !table.null_rows.is_empty() });
-            }
-            if has_null {
-                any_possible(shape, table, probe, probe_keys, *row, 0..table.len() as u32, ctx)
-            } else {
-                any_possible(shape, table, probe, probe_keys, *row, table.null_rows.iter().copied(), ctx)
-            }
-        })
-        .collect()
+/// Probe rows without a match, and all that decides about them.
+pub(crate) struct Unmatched<'a> {
+    pub(crate) shape: &'a JoinShape,
+    pub(crate) table: &'a BuildTable,
+    /// The probe rows and their evaluated keys.
+    pub(crate) probe: &'a Chunk,
+    pub(crate) keys: &'a [Column],
+    pub(crate) ctx: &'a EvalCtx,
 }
 
-fn any_possible(
-    shape: &JoinShape,
-    table: &BuildTable,
-    probe: &Chunk,
-    probe_keys: &[Column],
-    row: u32,
-    candidates: impl Iterator<Item = u32>,
-    ctx: &EvalCtx,
-) -> Result<bool> {
-    let mut batch = Vec::new();
-    for candidate in candidates {
-        if !keys_possible(shape, table, probe_keys, row, candidate) {
-            continue;
-        }
-        if shape.conditions.is_empty() {
-            return Ok(true);
-        }
-        batch.push(candidate);
-        if batch.len() == BATCH {
-            if conditions_hold(shape, table, probe, row, &batch, ctx)? {
+impl Unmatched<'_> {
+    /// For each of `rows` (probe rows without a match), whether the answer is unknown.
+    pub(crate) fn unknown(&self, rows: &[u32]) -> Result<Vec<bool>> {
+        let (shape, table) = (self.shape, self.table);
+        let simple = shape.keys.len() == shape.null_aware_keys && shape.keys.len() == 1 && shape.conditions.is_empty();
+        rows.iter()
+            .map(|row| {
+                let has_null = (0..shape.null_aware_keys).any(|key| self.keys[key].is_null(*row as usize));
+                if simple {
+                    return Ok(if has_null { table.len() > 0 } else { !table.null_rows.is_empty() });
+                }
+                if has_null {
+                    self.any_possible(*row, 0..table.len() as u32)
+                } else {
+                    self.any_possible(*row, table.null_rows.iter().copied())
+                }
+            })
+            .collect()
+    }
+
+    fn any_possible(&self, row: u32, candidates: impl Iterator<Item = u32>) -> Result<bool> {
+        let mut batch = Vec::new();
+        for candidate in candidates {
+            if !self.keys_possible(row, candidate) {
+                continue;
+            }
+            if self.shape.conditions.is_empty() {
                 return Ok(true);
             }
-            batch.clear();
+            batch.push(candidate);
+            if batch.len() == BATCH {
+                if self.conditions_hold(row, &batch)? {
+                    return Ok(true);
+                }
+                batch.clear();
+            }
         }
+        Ok(!batch.is_empty() && self.conditions_hold(row, &batch)?)
     }
-    Ok(!batch.is_empty() && conditions_hold(shape, table, probe, row, &batch, ctx)?)
-}
 
-fn conditions_hold(shape: &JoinShape, table: &BuildTable, probe: &Chunk, row: u32, candidates: &[u32], ctx: &EvalCtx) -> Result<bool> {
-    let pairs = shape.pair_chunk(probe, &vec![row; candidates.len()], &table.rows, candidates);
-    let mut selection = (0..candidates.len() as u32).collect::<Vec<_>>();
-    for condition in shape.conditions.iter() {
-        condition.filter(ctx, &pairs, &mut selection)?;
-    }
-    Ok(!selection.is_empty())
-}
-
-/// Whether the keys are equal as far as they are known.
-fn keys_possible(shape: &JoinShape, table: &BuildTable, probe_keys: &[Column], row: u32, candidate: u32) -> bool {
-    (0..shape.keys.len()).all(|key| {
-        let probe_null = probe_keys[key].is_null(row as usize);
-        let build_null = table.key_columns[key].is_null(candidate as usize);
-        if probe_null || build_null {
-            return key < shape.null_aware_keys || (shape.keys[key].null_safe && probe_null == build_null);
+    fn conditions_hold(&self, row: u32, candidates: &[u32]) -> Result<bool> {
+        let pairs = self.shape.pair_chunk(self.probe, &vec![row; candidates.len()], &self.table.rows, candidates);
+        let mut selection = (0..candidates.len() as u32).collect::<Vec<_>>();
+        for condition in self.shape.conditions.iter() {
+            condition.filter(self.ctx, &pairs, &mut selection)?;
         }
-        let ty = |side: Side| -> &FieldType { shape.key(key, side).field_type() };
-        let mut left = Vec::new();
-        let mut right = Vec::new();
-        push_group_key(&mut left, &probe_keys[key..=key], std::slice::from_ref(ty(shape.probe_side())), row as usize);
-        push_group_key(&mut right, &table.key_columns[key..=key], std::slice::from_ref(ty(shape.build)), candidate as usize);
-        left == right
-    })
+        Ok(!selection.is_empty())
+    }
+
+    /// Whether the keys are equal as far as they are known.
+    fn keys_possible(&self, row: u32, candidate: u32) -> bool {
+        let (shape, built) = (self.shape, &self.table.key_columns);
+        (0..shape.keys.len()).all(|key| {
+            let probe_null = self.keys[key].is_null(row as usize);
+            let build_null = built[key].is_null(candidate as usize);
+            if probe_null || build_null {
+                return key < shape.null_aware_keys || (shape.keys[key].null_safe && probe_null == build_null);
+            }
+            let ty = |side: Side| -> &FieldType { shape.key(key, side).field_type() };
+            let mut left = Vec::new();
+            let mut right = Vec::new();
+            push_group_key(&mut left, &self.keys[key..=key], std::slice::from_ref(ty(shape.probe_side())), row as usize);
+            push_group_key(&mut right, &built[key..=key], std::slice::from_ref(ty(shape.build)), candidate as usize);
+            left == right
+        })
+    }
 }

@@ -17,7 +17,7 @@ use types::{Chunk, Column, FieldType};
 
 use crate::Result;
 use crate::join::build_table::{BuildTable, END};
-use crate::join::null_aware;
+use crate::join::null_aware::Unmatched;
 use crate::join::shape::JoinShape;
 
 /// A chunk being probed.
@@ -138,7 +138,7 @@ impl Probe {
             JoinKind::AntiSemi => {
                 let mut rows = rows_where(false);
                 if shape.null_aware_keys > 0 {
-                    let unknown = null_aware::unknown_rows(shape, table, &self.chunk, &self.key_columns, &rows, ctx)?;
+                    let unknown = self.unmatched(shape, table, ctx).unknown(&rows)?;
                     let mut verdict = unknown.iter();
                     rows.retain(|_| !verdict.next().copied().unwrap_or(false));
                 }
@@ -149,14 +149,15 @@ impl Probe {
         Ok((chunk.rows() > 0).then_some(chunk))
     }
 
+    fn unmatched<'a>(&'a self, shape: &'a JoinShape, table: &'a BuildTable, ctx: &'a EvalCtx) -> Unmatched<'a> {
+        Unmatched { shape, table, probe: &self.chunk, keys: &self.key_columns, ctx }
+    }
+
     /// All rows with their mark.
     fn marked(&self, shape: &JoinShape, table: &BuildTable, unmatched: &[u32], ctx: &EvalCtx) -> Result<Chunk> {
         let rows = self.chunk.rows();
-        let unknown = if shape.null_aware_keys > 0 {
-            null_aware::unknown_rows(shape, table, &self.chunk, &self.key_columns, unmatched, ctx)?
-        } else {
-            vec![false; unmatched.len()]
-        };
+        let unknown =
+            if shape.null_aware_keys > 0 { self.unmatched(shape, table, ctx).unknown(unmatched)? } else { vec![false; unmatched.len()] };
         let mut is_unknown = vec![false; rows];
         for (row, unknown) in unmatched.iter().zip(unknown) {
             is_unknown[*row as usize] = unknown;
