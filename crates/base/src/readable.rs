@@ -67,7 +67,7 @@ impl FromStr for ReadableSize {
 
 impl fmt::Display for ReadableSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (unit, factor) = SIZE_UNITS.iter().find(|(_, factor)| self.0 >= *factor && self.0 % factor == 0).unwrap_or(&("B", 1));
+        let (unit, factor) = SIZE_UNITS.iter().find(|(_, factor)| self.0 >= *factor && self.0.is_multiple_of(*factor)).unwrap_or(&("B", 1));
         write!(f, "{}{unit}", self.0 / factor)
     }
 }

@@ -81,7 +81,7 @@ impl Session {
             match self.existing_table(name) {
                 Ok((database, table)) => {
                     if let Some(info) = self.domain.catalog().current().table(&database, &table) {
-                        crate::analyze::analyze_table(&self.domain, info.id).await?;
+                        crate::analyze::analyze_table(&self.domain, info.id, self.handle.token().clone()).await?;
                     }
                     rows.push(row(format!("{database}.{table}"), "status", "OK"));
                 }

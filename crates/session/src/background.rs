@@ -6,6 +6,7 @@ use std::{
 };
 
 use base::ReadableDuration;
+use env::CancelToken;
 use tokio::task::JoinHandle;
 
 use crate::{domain::Domain, vars::find};
@@ -54,10 +55,12 @@ async fn refresh_statistics(domain: Weak<Domain>) {
     loop {
         tokio::time::sleep(STATS_EVERY).await;
         let Some(domain) = domain.upgrade() else { return };
-        for stats in domain.stats().take_changed() {
-            if stats::needs_analyze(&stats)
-                && let Err(error) = crate::analyze::analyze_table(&domain, stats.table).await
-            {
+        let changed = domain.stats().take_changed();
+        if let Err(error) = stats::store::save_counts(domain.client(), &changed).await {
+            tracing::warn!(%error, "row counts could not be stored; they are tried again");
+        }
+        for stats in changed.iter().filter(|stats| stats::needs_analyze(stats)) {
+            if let Err(error) = crate::analyze::analyze_table(&domain, stats.table, CancelToken::never()).await {
                 tracing::warn!(table = stats.table.0, %error, "statistics could not be refreshed; they are tried again");
             }
         }

@@ -111,6 +111,7 @@ impl Domain {
             version,
             background: Mutex::default(),
         });
+        stats::store::load(&domain.client, domain.stats()).await?;
         domain.accounts.reload(&domain).await?;
         *domain.background.lock() = background::start(&domain);
         Ok(domain)
@@ -122,6 +123,9 @@ impl Domain {
             task.abort();
         }
         self.ddl.stop();
+        if let Err(error) = self.catalog.auto_ids().release().await {
+            tracing::warn!(%error, "unused AUTO_INCREMENT values could not be given back; they are skipped");
+        }
     }
 
     /// The transaction client.

@@ -26,6 +26,9 @@ pub enum Error {
     /// A schema change failed.
     #[error(transparent)]
     Ddl(#[from] ddl::Error),
+    /// Statistics could not be gathered.
+    #[error(transparent)]
+    Stats(#[from] stats::Error),
     /// An expression of a statement of the session itself failed.
     #[error(transparent)]
     Expr(#[from] expr::Error),
@@ -57,6 +60,7 @@ impl Error {
             Error::Client(error) => error.to_mysql(),
             Error::Catalog(error) => error.to_mysql(),
             Error::Ddl(error) => error.to_mysql(),
+            Error::Stats(error) => error.to_mysql(),
             Error::Expr(error) => error.to_mysql(),
             Error::Types(error) => error.to_mysql(),
         }

@@ -27,6 +27,7 @@ mod connections;
 mod domain;
 mod error;
 mod explain;
+mod host;
 mod plan_cache;
 mod prepared;
 mod result;

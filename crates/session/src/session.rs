@@ -26,6 +26,7 @@ use crate::{
     accounts::Privileges,
     connections::{ConnectionHandle, Identity},
     domain::Domain,
+    host::Host,
     plan_cache::{FrontPlans, PlanEnv},
     prepared::Prepared,
     result::{ResultRows, RowSource, StatementResult},
@@ -92,7 +93,7 @@ pub struct Session {
     pub(crate) diagnostics: Vec<Warning>,
     pub(crate) row_count: i64,
     pub(crate) found_rows: u64,
-    pub(crate) killed_self: bool,
+    host: Arc<Host>,
 }
 
 impl Session {
@@ -126,6 +127,7 @@ impl Session {
             version: domain.server_version().into(),
         };
         let env = Arc::new(plan_env(&vars, None));
+        let host = Arc::new(Host { cancel: handle.token().clone() });
         Self {
             mdl: domain.catalog().mdl().register(handle.id()),
             domain: domain.clone(),
@@ -149,7 +151,7 @@ impl Session {
             diagnostics: Vec::new(),
             row_count: -1,
             found_rows: 0,
-            killed_self: false,
+            host,
         }
     }
 
@@ -346,6 +348,7 @@ impl Session {
             max_allowed_packet: hot.max_allowed_packet,
             default_week_format: hot.default_week_format,
             warnings: self.warnings.clone(),
+            host: Some(self.host.clone()),
             ..EvalCtx::default()
         }
     }

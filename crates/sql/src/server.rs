@@ -73,7 +73,7 @@ impl Server {
         self.sweeper.abort();
         let connections = self.shared.domain.connections();
         let deadline = Instant::now() + self.drain;
-        while connections.len() > 0 && Instant::now() < deadline {
+        while !connections.is_empty() && Instant::now() < deadline {
             // Connections whose statement has just ended are idle now.
             connections.shut_down_idle();
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -87,7 +87,7 @@ impl Server {
             );
             connections.kill_all();
             let deadline = Instant::now() + Duration::from_secs(2);
-            while connections.len() > 0 && Instant::now() < deadline {
+            while !connections.is_empty() && Instant::now() < deadline {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         }

@@ -14,7 +14,7 @@ use types::{Datum, DatumRef, EvalType, RowRef};
 pub(crate) use types::convert::to_bool as truth;
 
 use crate::context::EvalCtx;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::expr::{Call, Expr};
 use crate::op::Op;
 
@@ -138,6 +138,8 @@ fn any(op: Op, class: EvalType, call: &Call, ctx: &EvalCtx, a: DatumRef<'_>, b: 
             _ => Ok(Datum::Null),
         },
         Op::BitAnd | Op::BitOr | Op::BitXor | Op::Shl | Op::Shr => bits::eval(op, class, a, b),
+        // A row outside of a comparison is no value.
+        Op::Row => Err(Error::OperandColumns { expected: 1 }),
         _ => arith::eval(op, class, call, ctx, a, b),
     }
 }

@@ -79,13 +79,13 @@ fn every_workload_runs_with_prepared_statements_and_as_text() {
     assert!(conn.query::<String, _>("SHOW TABLES").expect("lists").is_empty());
 }
 
+/// Debian's sysbench 1.0.20 knows no zipfian distribution; `--rand-type` of the others runs here.
 #[test]
 fn options_of_the_workloads_run() {
     let scratch = prepared();
     for options in [
         &["--rand-type=special"][..],
         &["--rand-type=pareto"],
-        &["--rand-type=zipfian"],
         &["--range_selects=off"],
         &["--skip_trx=on"],
         &["--delete_inserts=3"],
