@@ -13,12 +13,24 @@ use crate::Result;
 use crate::index_entry::{cut_prefix, is_lossy};
 use crate::plan::{HandleKind, KeyPart};
 
+/// Fewest bytes of a common handle: an integer handle has eight, and the length tells the two apart (see `codec::table`).
+const MIN_COMMON_HANDLE_LEN: usize = 9;
+
+/// Ends a common handle: pads its datums, from `start` on, with zeros to the shortest length it may have. The datums of one table's handles that
+/// are this short have one length, so their order stays.
+pub fn pad_common_handle(key: &mut Vec<u8>, start: usize) {
+    if key.len() < start + MIN_COMMON_HANDLE_LEN {
+        key.resize(start + MIN_COMMON_HANDLE_LEN, 0);
+    }
+}
+
 /// The common handle of a row: `values` are the primary key's values in key order.
 pub fn common_handle(parts: &[KeyPart], values: &[DatumRef<'_>]) -> Result<Handle> {
     let mut bytes = Vec::with_capacity(parts.len() * 16);
     for (part, value) in parts.iter().zip(values) {
         encode_key_datum(&mut bytes, cut_prefix(*value, &part.ty, part.prefix_len), &part.ty, part.desc);
     }
+    pad_common_handle(&mut bytes, 0);
     Ok(Handle::Common(bytes.into()))
 }
 

@@ -311,3 +311,37 @@ async fn a_row_larger_than_the_limit_is_refused() {
     assert!(s.error("INSERT INTO big VALUES (2, REPEAT('x', 7000000))").await.starts_with("8025 "));
     assert_eq!(s.lines("SELECT id, LENGTH(b) FROM big").await, ["1,100000"]);
 }
+
+#[tokio::test]
+async fn short_common_handles_are_no_integers() {
+    let (_server, mut s) = Server::with(&[
+        "CREATE TABLE k (d DECIMAL(8,3) PRIMARY KEY, n INT, UNIQUE KEY (n))",
+        "CREATE TABLE two (d DECIMAL(2,0) PRIMARY KEY, n INT, KEY (n))",
+    ])
+    .await;
+    s.run("INSERT INTO k VALUES (1.5, 1), (-10.25, 6), (99999, 7)").await;
+    s.run("INSERT INTO two VALUES (1, 1), (-2, 6), (3, 6)").await;
+    assert_eq!(s.lines("SELECT n FROM k WHERE d = 1.5").await, ["1"]);
+    assert_eq!(s.lines("SELECT n FROM k WHERE d IN (1.5, -10.25, 3) ORDER BY d").await, ["6", "1"]);
+    assert_eq!(s.lines("SELECT d FROM k WHERE n = 6").await, ["-10.250"]);
+    assert_eq!(s.lines("SELECT d FROM k ORDER BY d").await, ["-10.250", "1.500", "99999.000"]);
+    assert_eq!(s.sorted_lines("SELECT d FROM two FORCE INDEX (n) WHERE n = 6").await, ["-2", "3"]);
+    assert_eq!(s.lines("SELECT n FROM two WHERE d > -3 AND d <= 1 ORDER BY d").await, ["6", "1"]);
+    assert_eq!(s.error("INSERT INTO k VALUES (1.5, 9)").await, "1062 Duplicate entry '1.500' for key 'k.PRIMARY'");
+    s.run("UPDATE k SET d = d - 1").await;
+    s.run("DELETE FROM two WHERE d = 3").await;
+    s.check("k").await.expect("consistent");
+    s.check("two").await.expect("consistent");
+}
+
+#[tokio::test]
+async fn only_inserted_rows_leave_their_generated_value() {
+    let (_server, mut s) = users().await;
+    assert_eq!(s.affected("INSERT INTO u (email) VALUES ('a'), ('b')").await.last_insert_id, 1);
+    // The second row takes a value too, but is not inserted.
+    let sql = "INSERT INTO u (email) VALUES ('a'), ('c') ON DUPLICATE KEY UPDATE n = 1";
+    assert_eq!(s.affected(sql).await.last_insert_id, 4);
+    assert_eq!(s.affected("INSERT INTO u (email) VALUES ('a') ON DUPLICATE KEY UPDATE n = 9").await.last_insert_id, 1);
+    assert_eq!(s.affected("INSERT IGNORE INTO u (email) VALUES ('b'), ('d')").await.last_insert_id, 7);
+    assert_eq!(s.lines("SELECT id, email FROM u ORDER BY id").await, ["1,a", "2,b", "4,c", "7,d"]);
+}

@@ -74,6 +74,8 @@ struct Draft {
     row: Vec<Datum>,
     number: u64,
     needs_auto_id: bool,
+    /// The AUTO_INCREMENT value made for it.
+    generated: Option<u64>,
     /// Columns of the query that only ON DUPLICATE KEY UPDATE reads.
     further: Vec<Datum>,
 }
@@ -205,7 +207,7 @@ impl<'p> Inserter<'p> {
             let zero_counts = self.ctx.eval.sql_mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO);
             row[offset].is_null() || (!zero_counts && is_zero(&row[offset]))
         });
-        Ok(Draft { row, number, needs_auto_id, further: Vec::new() })
+        Ok(Draft { row, number, needs_auto_id, generated: None, further: Vec::new() })
     }
 
     /// Gives out AUTO_INCREMENT values: one range for each run of rows that need one.
@@ -232,10 +234,10 @@ impl<'p> Inserter<'p> {
                 Some(range) => range,
                 None => ids.allocate(table.id, AutoIdKind::AutoIncrement, step, count).await?,
             };
-            self.first_generated.get_or_insert(range.first);
             for (draft, nth) in drafts[at..end].iter_mut().zip(0..) {
-                let value = Datum::UInt(range.first + nth * range.increment);
-                draft.row[offset] = self.converter.store(value, &table.columns[offset], draft.number)?;
+                let id = range.first + nth * range.increment;
+                draft.row[offset] = self.converter.store(Datum::UInt(id), &table.columns[offset], draft.number)?;
+                draft.generated = Some(id);
             }
             at = end;
         }
@@ -274,7 +276,7 @@ impl<'p> Inserter<'p> {
         let rows = drafts.into_iter().zip(handles);
         if self.plan.replace {
             for (draft, handle) in rows {
-                self.replace(draft.row, handle).await?;
+                self.replace(draft, handle).await?;
             }
         } else if !self.plan.on_duplicate.is_empty() {
             for (draft, handle) in rows {
@@ -282,11 +284,12 @@ impl<'p> Inserter<'p> {
             }
         } else if self.plan.ignore {
             for (draft, handle) in rows {
-                self.insert_unless_there(draft.row, handle).await?;
+                self.insert_unless_there(draft, handle).await?;
             }
         } else {
             let mut batch = Vec::with_capacity(rows.len());
             for (draft, handle) in rows {
+                self.first_generated = self.first_generated.or(draft.generated);
                 let writes = self.writer.insert(&draft.row, &handle)?;
                 batch.push(Pending { row: draft.row, writes });
             }
@@ -296,25 +299,29 @@ impl<'p> Inserter<'p> {
         Ok(())
     }
 
-    async fn insert_row(&mut self, row: Vec<Datum>, handle: &Handle) -> Result<()> {
+    /// A row that nothing is in the way of. LAST_INSERT_ID() counts values of rows that were inserted, not of those that gave way.
+    async fn insert_row(&mut self, draft: Draft, handle: &Handle) -> Result<()> {
+        let Draft { row, generated, .. } = draft;
         let writes = self.writer.insert(&row, handle)?;
-        lock_and_apply(&mut [Pending { row, writes }], &self.writer, self.ctx).await
-    }
-
-    /// IGNORE: a duplicate is a warning.
-    async fn insert_unless_there(&mut self, row: Vec<Datum>, handle: Handle) -> Result<()> {
-        if let Some(conflict) = find(&row, &handle, &mut self.writer, self.ctx).await?.first() {
-            self.converter.warn(&self.writer.duplicate(conflict.role, &row));
-            self.affected.changed += 1;
-            return Ok(());
-        }
-        self.insert_row(row, &handle).await?;
+        lock_and_apply(&mut [Pending { row, writes }], &self.writer, self.ctx).await?;
+        self.first_generated = self.first_generated.or(generated);
         self.affected.rows += 1;
         Ok(())
     }
 
+    /// IGNORE: a duplicate is a warning.
+    async fn insert_unless_there(&mut self, draft: Draft, handle: Handle) -> Result<()> {
+        if let Some(conflict) = find(&draft.row, &handle, &mut self.writer, self.ctx).await?.first() {
+            self.converter.warn(&self.writer.duplicate(conflict.role, &draft.row));
+            self.affected.changed += 1;
+            return Ok(());
+        }
+        self.insert_row(draft, &handle).await
+    }
+
     /// REPLACE: all rows in the way go.
-    async fn replace(&mut self, row: Vec<Datum>, handle: Handle) -> Result<()> {
+    async fn replace(&mut self, draft: Draft, handle: Handle) -> Result<()> {
+        let Draft { row, generated, .. } = draft;
         let mut batch = Vec::new();
         let mut removed: Vec<Handle> = Vec::new();
         for conflict in find(&row, &handle, &mut self.writer, self.ctx).await? {
@@ -331,6 +338,7 @@ impl<'p> Inserter<'p> {
         lock_and_apply(&mut batch, &self.writer, self.ctx).await?;
         self.affected.rows += batch.len() as u64;
         self.affected.changed += removed.len() as u64;
+        self.first_generated = self.first_generated.or(generated);
         Ok(())
     }
 
@@ -338,9 +346,7 @@ impl<'p> Inserter<'p> {
     async fn insert_or_update(&mut self, draft: Draft, handle: Handle) -> Result<()> {
         let conflicts = find(&draft.row, &handle, &mut self.writer, self.ctx).await?;
         let Some(conflict) = conflicts.into_iter().next() else {
-            self.insert_row(draft.row, &handle).await?;
-            self.affected.rows += 1;
-            return Ok(());
+            return self.insert_row(draft, &handle).await;
         };
         self.affected.changed += 1;
         let mut old = self.read(&conflict).await?;

@@ -21,7 +21,7 @@ mod fit;
 mod interval;
 
 use base::{IndexId, KeyRange, TableId, prefix_end};
-use codec::table::{index_prefix, int_record_key, record_prefix};
+use codec::table::{RECORD_PREFIX_LEN, index_prefix, int_record_key, record_prefix};
 use copr::KeyPart;
 use expr::{EvalCtx, Expr};
 use types::{Datum, FieldType};
@@ -155,7 +155,11 @@ impl RangeBuilder {
             });
         }
         let values = values.iter().map(|value| value.eval_const(ctx)).collect::<expr::Result<Vec<_>>>()?;
-        self.key_prefix(&values)
+        let Some(mut key) = self.key_prefix(&values)? else { return Ok(None) };
+        if let KeySpace::CommonHandle { .. } = self.space {
+            copr::record::pad_common_handle(&mut key, RECORD_PREFIX_LEN);
+        }
+        Ok(Some(key))
     }
 
     /// Whether all conditions without columns are true.
