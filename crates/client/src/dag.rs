@@ -22,7 +22,7 @@ use crate::{
     error::{Error, Result},
     resolver::ReadContext,
     scanner::successor,
-    snapshot::Snapshot,
+    snapshot::{Snapshot, take_turns},
     store::Store,
 };
 
@@ -103,8 +103,7 @@ impl DagStream {
                 continue;
             }
             match self.run_page()? {
-                PageEnd::Full => tokio::task::consume_budget().await,
-                PageEnd::Chunk => {}
+                PageEnd::Full | PageEnd::Chunk => take_turns().await,
                 PageEnd::Satisfied => self.finish()?,
                 PageEnd::RangeEnd => {
                     self.scanner = None;

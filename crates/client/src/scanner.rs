@@ -16,7 +16,7 @@ use crate::{
     error::{Error, Result},
     options::ScanOptions,
     resolver::ReadContext,
-    snapshot::Snapshot,
+    snapshot::{Snapshot, take_turns},
 };
 
 /// One row of a scan: user key and value.
@@ -53,6 +53,7 @@ impl Scanner {
     pub async fn next_page(&mut self) -> Result<Option<Vec<Pair>>> {
         let snapshot = self.snapshot.clone();
         let mut backoff = snapshot.backoff();
+        take_turns().await;
         while !self.finished {
             backoff.check()?;
             let limit = self.options.batch.clamp(1, self.left);

@@ -32,6 +32,13 @@ use crate::{
 /// How long a read waits for the locks it meets before it gives up; locks of dead transactions expire much earlier.
 pub(crate) const RESOLVE_BUDGET: Duration = Duration::from_secs(60);
 
+/// Lets other tasks run now and then: reads of cached blocks never suspend by themselves, and a task that only makes such reads would keep its
+/// worker, and whatever tasks it has woken there, for itself.
+#[inline]
+pub(crate) async fn take_turns() {
+    tokio::task::consume_budget().await;
+}
+
 /// The database as it was at one timestamp.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
@@ -74,6 +81,7 @@ impl Snapshot {
 
     /// The value of `key`; `None` if it does not exist.
     pub async fn get(&self, key: &[u8]) -> Result<Option<Bytes>> {
+        take_turns().await;
         let request = GetRequest { context: None, key: Bytes::copy_from_slice(key), version: self.ts.0 };
         let response = self.client.store().get(request).await?;
         match response.error {
@@ -105,6 +113,7 @@ impl Snapshot {
             return Ok(vec![self.get(key).await?]);
         }
         assert!(keys.is_empty() || !self.ts.is_max(), "the newest version can be read of one key only");
+        take_turns().await;
         let mut context = ReadContext::default();
         let mut backoff = self.backoff();
         let mut values = vec![None; keys.len()];

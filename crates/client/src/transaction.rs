@@ -33,7 +33,7 @@ use crate::{
         CommitOutcome, Isolation, LocalValue, LockOutcome, LockRequest, LockWait, ScanOptions, SnapshotOptions, TxnOptions, WriteFlags,
     },
     scanner::TxnScanner,
-    snapshot::Snapshot,
+    snapshot::{Snapshot, take_turns},
 };
 
 /// Keys of one lock request: a larger statement takes its locks in several.
@@ -279,6 +279,7 @@ impl Transaction {
         if self.state == State::Ended {
             return Err(Error::TransactionEnded { start_ts: self.start_ts });
         }
+        take_turns().await;
         self.ensure_start_ts().await?;
         let wait_until = match request.wait {
             LockWait::Timeout(duration) => Some(self.client.env().now() + duration),
