@@ -23,7 +23,7 @@ test: build ## Run all tests
 lint: setup ## Check formatting, lints, docs, layering and file sizes
 	scripts/lint
 
-bench: build ## Measure side by side with MariaDB; writes a table to target/bench (see docs/benchmarks.md)
+bench: build ## Measure side by side with MariaDB; writes a table to target/bench 
 	scripts/bench $(ARGS)
 
 bin-path: ## Print where the built binary lies

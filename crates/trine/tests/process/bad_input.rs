@@ -137,7 +137,7 @@ fn connection_over_the_limit_is_refused_with_1040() {
     for number in 0..2000 {
         connections.push(scratch.server.connect().unwrap_or_else(|error| panic!("connection {number}: {error:#}")));
     }
-    let refused = scratch.server.connect().err().expect("the 2,001st is refused");
+    let Err(refused) = scratch.server.connect() else { panic!("the 2,001st connection was served") };
     match refused.downcast::<Error>() {
         Ok(Error::MySqlError(error)) => assert_eq!(error.code, 1040),
         other => panic!("{other:?}"),

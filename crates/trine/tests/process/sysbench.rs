@@ -44,7 +44,7 @@ fn run(server: &Server, workload: &str, options: &[&str]) {
     let text = sysbench(server, workload, "run", &all);
     let queries: u64 = text
         .lines()
-        .find_map(|line| line.trim().strip_prefix("total:")?.trim().split_whitespace().next()?.parse().ok())
+        .find_map(|line| line.trim().strip_prefix("total:")?.split_whitespace().next()?.parse().ok())
         .unwrap_or_else(|| panic!("no query count in:\n{text}"));
     assert!(queries > 0, "{workload} {options:?} made no query:\n{text}");
     assert!(text.contains("reconnects:                          0"), "{workload} {options:?}:\n{text}");
