@@ -268,7 +268,7 @@ fn texts() -> Vec<Datum> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn common_handles_and_their_indexes(

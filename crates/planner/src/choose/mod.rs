@@ -12,6 +12,7 @@ mod cost;
 mod estimate;
 mod join;
 mod order;
+mod path;
 mod scan;
 
 use std::cell::Cell;
