@@ -237,3 +237,116 @@ pub(crate) fn lock_policy(context: Option<&proto::kvrpcpb::Context>, no_stored_l
         ignore_locks: no_stored_locks || context.isolation_level == proto::kvrpcpb::IsolationLevel::Rc as i32,
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use base::TimeStamp;
+    use bytes::Bytes;
+    use engine::{CommitOptions, MemEngine};
+    use proto::kvrpcpb::{GetRequest, Mutation, PrewriteRequest, ScanRequest};
+
+    use super::*;
+
+    /// A store over an empty engine in memory.
+    pub(crate) fn in_memory() -> Storage<MemEngine> {
+        let engine = MemEngine::new();
+        let queue = CommitQueue::start(engine.clone(), CommitOptions::default()).unwrap();
+        Storage::open(engine, queue, StorageOptions::new(Env::production(), TimeStamp(1), Arc::default())).unwrap()
+    }
+
+    async fn commit(storage: &Storage<MemEngine>, key: &'static str, start_ts: u64) -> u64 {
+        let key = Bytes::from_static(key.as_bytes());
+        let mutation = Mutation { key: key.clone(), value: Bytes::from_static(b"v"), ..Default::default() };
+        let request = PrewriteRequest {
+            mutations: vec![mutation],
+            primary_lock: key,
+            start_version: start_ts,
+            try_one_pc: true,
+            ..Default::default()
+        };
+        storage.prewrite(&request).await.unwrap().one_pc_commit_ts
+    }
+
+    /// Rule 2, the second look: a read that ends below a safe point published meanwhile is refused, whatever it has found.
+    #[tokio::test]
+    async fn rule_2_a_read_is_checked_again_when_it_ends() {
+        let storage = in_memory();
+        commit(&storage, "a", 5).await;
+        let policy = LockPolicy::ignoring_locks();
+        assert!(storage.inner.read_key(b"a", TimeStamp(10), &policy, ReadTier::Any).unwrap().is_some());
+        storage.raise_write_floor(TimeStamp(20)).await;
+        storage.publish_safe_point(TimeStamp(20)).await.unwrap();
+        let too_late = storage.inner.read_key(b"a", TimeStamp(10), &policy, ReadTier::Any);
+        assert!(matches!(too_late, Err(mvcc::Error::BelowSafePoint { .. })));
+    }
+
+    /// Rule 8: a reader waits for a commit in flight that it must see, and for no other.
+    #[tokio::test]
+    async fn rule_8_readers_wait_for_commits_in_flight() {
+        let storage = in_memory();
+        let mut publication = storage.inner.in_flight.begin(TimeStamp(5));
+        let min_commit_ts = publication.show(Bytes::from_static(b"a"), TimeStamp(50), &storage.inner.max_ts);
+        assert_eq!(min_commit_ts, TimeStamp(50));
+        let get = async |storage: Storage<MemEngine>, version| {
+            storage.get(GetRequest { key: Bytes::from_static(b"a"), version, ..Default::default() }).await.unwrap()
+        };
+        let scan = async |storage: Storage<MemEngine>, version| {
+            storage.scan(ScanRequest { version, limit: 9, ..Default::default() }).await.unwrap()
+        };
+        assert!(get(storage.clone(), 49).await.not_found);
+        assert!(get(storage.clone(), u64::MAX).await.not_found);
+        assert!(scan(storage.clone(), 49).await.pairs.is_empty());
+        let (first, second) = (storage.clone(), storage.clone());
+        let waiting = [tokio::spawn(async move { drop(get(first, 50).await) }), tokio::spawn(async move { drop(scan(second, 60).await) })];
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert!(waiting.iter().all(|task| !task.is_finished()), "a reader passed by a commit it must see");
+        drop(publication);
+        for task in waiting {
+            task.await.unwrap();
+        }
+    }
+
+    /// The count that lets readers skip the locks follows what is stored, also over a restart.
+    #[tokio::test]
+    async fn stored_locks_are_counted() {
+        let storage = in_memory();
+        let lock = |key: &'static str, start_ts: u64| PrewriteRequest {
+            mutations: vec![Mutation { key: Bytes::from_static(key.as_bytes()), ..Default::default() }],
+            primary_lock: Bytes::from_static(key.as_bytes()),
+            start_version: start_ts,
+            lock_ttl: 1000,
+            ..Default::default()
+        };
+        storage.prewrite(&lock("a", 5)).await.unwrap();
+        storage.prewrite(&lock("a", 5)).await.unwrap();
+        storage.prewrite(&lock("b", 6)).await.unwrap();
+        assert_eq!(storage.lock_counts(), (0, 2));
+        let engine = storage.engine().clone();
+        let queue = CommitQueue::start(engine.clone(), CommitOptions::default()).unwrap();
+        let reopened = Storage::open(engine, queue, StorageOptions::new(Env::production(), TimeStamp(9), Arc::default())).unwrap();
+        assert_eq!(reopened.lock_counts(), (0, 2));
+    }
+
+    /// A command whose caller goes away after it has submitted its write is completed all the same.
+    #[tokio::test]
+    async fn a_write_is_completed_when_its_caller_has_gone() {
+        let storage = in_memory();
+        for round in 0..50 {
+            let task = tokio::spawn({
+                let storage = storage.clone();
+                async move { commit(&storage, "a", 10 + round * 10).await }
+            });
+            for _ in 0..round % 3 {
+                tokio::task::yield_now().await;
+            }
+            task.abort();
+            let _ = task.await;
+        }
+        // Nothing is held by those who have gone.
+        assert!(commit(&storage, "a", 10_000).await > 0);
+        storage.inner.latches.wait_for_running().await;
+        assert!(storage.inner.in_flight.blocking_key(b"a", TimeStamp(u64::MAX - 1)).is_none());
+    }
+}
