@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parser::{ParseOptions, Parsed};
+use parser::{ParseOptions, Parsed, ast::Stmt};
 use planner::physical::OutputColumn;
 use types::mysql_error::{self, MysqlError};
 
@@ -45,6 +45,10 @@ impl Session {
         let parsed = parser::parse_one_bytes(sql, &options)?;
         if sql[parsed.consumed..].iter().any(|byte| !byte.is_ascii_whitespace() && *byte != b';') {
             return Err(self.second_statement(sql, parsed.consumed));
+        }
+        if matches!(parsed.stmt, Stmt::Prepare(_) | Stmt::Execute(_) | Stmt::Deallocate(_)) {
+            let message = "This command is not supported in the prepared statement protocol yet";
+            return Err(MysqlError::new(mysql_error::ER_UNSUPPORTED_PS, message).into());
         }
         let columns = self.columns_of(&parsed)?;
         let id = self.next_statement;

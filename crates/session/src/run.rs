@@ -11,7 +11,7 @@ use exec::{ExecCtx, Execution, MemTracker, RuntimeStats, TxnHandle};
 use expr::EvalCtx;
 use parser::{
     Parsed,
-    ast::{ExplainTarget, Literal, Stmt},
+    ast::{self, ExplainTarget, Literal, LiteralId, Stmt},
 };
 use planner::{
     PlanCtx, SystemVariables,
@@ -188,16 +188,16 @@ impl Session {
             param_values: if literals.is_some() { &[] } else { values },
             rules: self.vars.hot.rules,
         };
-        let plan = planner::plan(stmt, &ctx)?;
+        let limited = self.vars.hot.select_limit.and_then(|limit| limited(stmt, limit));
+        let plan = planner::plan(limited.as_ref().unwrap_or(stmt), &ctx)?;
         Ok(CachedPlan::new(plan, schema, key, self.domain.plans()))
     }
 
     fn figures(&self) -> SessionFigures {
-        let errors = self.diagnostics.iter().filter(|condition| condition.level == expr::WarningLevel::Error).count();
         SessionFigures {
             last_insert_id: self.last_insert_id.get(),
-            warnings: self.diagnostics.len() as u64,
-            errors: errors as u64,
+            warnings: self.forgotten.conditions,
+            errors: self.forgotten.errors,
             current_ts: 0,
         }
     }
@@ -240,7 +240,9 @@ impl Session {
     fn exec_ctx(&self, run: &Run<'_>, placement: &Placement, stats: Option<Arc<RuntimeStats>>) -> ExecCtx {
         let plan = &run.cached.plan;
         let eval = self.eval_ctx(run.params.clone(), plan.is_write);
-        let mut ctx = self.bare_ctx(placement, run.cached.schema.clone(), eval);
+        // Virtual tables show the schema of now; no metadata lock keeps their plans from growing older than it.
+        let of_now = run.cached.has_virtual_tables.then(|| self.domain.catalog().current());
+        let mut ctx = self.bare_ctx(placement, of_now.unwrap_or_else(|| run.cached.schema.clone()), eval);
         ctx.virtual_tables = run.cached.has_virtual_tables.then(|| self.virtual_tables());
         ctx.deadline = self.vars.hot.max_execution_time.filter(|_| !plan.is_write).map(|limit| ctx.env.now() + limit);
         ctx.stats = stats;
@@ -301,9 +303,6 @@ impl Session {
             return Ok(StatementResult::Rows(crate::explain::plan_rows(run.cached, Some(&stats))));
         }
         self.row_count = affected.rows as i64;
-        if affected.last_insert_id != 0 {
-            self.last_insert_id.set(affected.last_insert_id);
-        }
         Ok(StatementResult::Done(Outcome {
             affected_rows: affected.rows,
             last_insert_id: affected.last_insert_id,
@@ -419,6 +418,18 @@ async fn collect(run: &Run<'_>, ctx: ExecCtx) -> Result<(Execution, Vec<types::C
         }
     }
     Ok((execution, chunks))
+}
+
+/// A query without a LIMIT of its own under `sql_select_limit`.
+fn limited(stmt: &Stmt, limit: u64) -> Option<Stmt> {
+    let Stmt::Query(query) = stmt else { return None };
+    if query.limit.is_some() {
+        return None;
+    }
+    let mut query = query.clone();
+    let count = ast::Expr::Literal(Literal::UInt(limit), LiteralId::NONE);
+    query.limit = Some(ast::Limit { count, offset: None, comma: false });
+    Some(Stmt::Query(query))
 }
 
 /// Whether a statement is planned and executed, rather than done by the session itself.

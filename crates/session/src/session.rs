@@ -65,6 +65,13 @@ const STATUS_AUTOCOMMIT: u16 = 0x0002;
 const STATUS_NO_BACKSLASH_ESCAPES: u16 = 0x0200;
 const STATUS_IN_TRANSACTION_READONLY: u16 = 0x2000;
 
+/// Numbers of conditions of a statement.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Conditions {
+    pub conditions: u64,
+    pub errors: u64,
+}
+
 /// A client's session.
 pub struct Session {
     pub(crate) domain: Arc<Domain>,
@@ -91,6 +98,8 @@ pub struct Session {
     pub(crate) warnings: Arc<Warnings>,
     /// Conditions of the last statement that can have any: what SHOW WARNINGS shows.
     pub(crate) diagnostics: Vec<Warning>,
+    /// How many there were before a statement that can have some began: `@@warning_count` and `@@error_count`.
+    pub(crate) forgotten: Conditions,
     pub(crate) row_count: i64,
     pub(crate) found_rows: u64,
     host: Arc<Host>,
@@ -149,6 +158,7 @@ impl Session {
             last_insert_id: Arc::default(),
             warnings: Arc::default(),
             diagnostics: Vec::new(),
+            forgotten: Conditions::default(),
             row_count: -1,
             found_rows: 0,
             host,
@@ -304,7 +314,10 @@ impl Session {
 
     /// A statement that can have conditions begins: those of the one before are forgotten.
     pub(crate) fn forget_diagnostics(&mut self) {
+        self.forgotten = Conditions::default();
         if !self.diagnostics.is_empty() {
+            let errors = self.diagnostics.iter().filter(|condition| condition.level == expr::WarningLevel::Error).count();
+            self.forgotten = Conditions { conditions: self.diagnostics.len() as u64, errors: errors as u64 };
             self.diagnostics.clear();
         }
     }

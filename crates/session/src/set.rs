@@ -15,13 +15,21 @@ use crate::{
 };
 
 impl Session {
-    /// SET: the settings are applied in order; the first that fails ends the statement.
+    /// SET: all names are looked up first, then the settings are applied in order; the first that fails ends the statement.
     pub(crate) async fn run_set(&mut self, set: &SetStmt) -> Result<Outcome, Error> {
+        for item in &set.items {
+            if let SetItem::System { scope, name, .. } = item {
+                vars::settable(name, *scope == Some(VarScope::Global))?;
+            }
+        }
         for item in &set.items {
             match item {
                 SetItem::User { name, value } => {
                     let value = self.evaluate(value).await?;
-                    let ty = param_type(&value, self.vars.hot.collation);
+                    let ty = match &value {
+                        Datum::Decimal(value) => FieldType::decimal(value.precision(), value.scale()),
+                        value => param_type(value, self.vars.hot.collation),
+                    };
                     self.user_vars.set(name, value, ty);
                 }
                 SetItem::System { scope, name, value } => self.set_system(*scope, name, value).await?,

@@ -50,7 +50,8 @@ impl Session {
             Some(ShowFilter::Where(expr)) => format!(" WHERE {expr}"),
         };
         let order = if query.order.is_empty() { String::new() } else { format!(" ORDER BY {}", query.order) };
-        let sql = format!("SELECT * FROM ({}) AS `SHOW`{filter}{order}", query.sql);
+        // A LIMIT of its own, so that sql_select_limit does not count.
+        let sql = format!("SELECT * FROM ({}) AS `SHOW`{filter}{order} LIMIT {}", query.sql, u64::MAX);
         let (result, _) = Box::pin(self.run_text(sql.as_bytes())).await?;
         Ok(result)
     }
@@ -170,7 +171,9 @@ impl Session {
         let (database, table) = self.existing_table(name)?;
         let schema = self.domain.catalog().current();
         let Some(info) = schema.table(&database, &table) else { return Err(Error::unsupported("SHOW CREATE of this table")) };
+        // Before the first value is given out, the table's start is what comes next.
         let next = self.domain.catalog().auto_ids().peek_cached(info.id, catalog::AutoIdKind::AutoIncrement);
+        let next = next.or(Some(info.auto_increment_start));
         let sql = catalog::show_create::show_create_table(&info, next, self.time_zone());
         Ok(ResultRows::table(
             &[("Table", FieldType::varchar(64)), ("Create Table", FieldType::longtext())],
