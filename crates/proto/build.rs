@@ -4,9 +4,21 @@ use std::error::Error;
 
 use prost_types::field_descriptor_proto::{Label, Type};
 
-const FILES: [&str; 4] = ["metapb.proto", "errorpb.proto", "deadlock.proto", "kvrpcpb.proto"];
+const FILES: [&str; 11] = [
+    "metapb.proto",
+    "errorpb.proto",
+    "deadlock.proto",
+    "kvrpcpb.proto",
+    "eraftpb.proto",
+    "pdpb.proto",
+    "pdstate.proto",
+    "pdpeer.proto",
+    "health.proto",
+    "etcdserverpb.proto",
+    "meta_storagepb.proto",
+];
 
-/// Rare and large parts of hot messages live in a box: an answer without them is moved as a few words.
+/// Rare and large parts of a store's hot messages live in a box: an answer without them is moved as a few words.
 const BOXED: [&str; 4] = ["context", "region_error", "error", "locked"];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -18,12 +30,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         for message in &file.message_type {
             for field in &message.field {
                 let is_single_message = field.r#type() == Type::Message && field.label() != Label::Repeated;
-                if is_single_message && BOXED.contains(&field.name()) {
+                if !file.package().starts_with("pd") && is_single_message && BOXED.contains(&field.name()) {
                     config.boxed(format!(".{}.{}.{}", file.package(), message.name(), field.name()));
                 }
             }
         }
     }
-    config.compile_fds(descriptors)?;
+    tonic_prost_build::configure().compile_fds_with_config(descriptors, config)?;
     Ok(())
 }

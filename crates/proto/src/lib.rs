@@ -1,4 +1,4 @@
-//! The contract between a transaction client and a store: request and response types of the key-value API.
+//! The contracts between nodes: the key-value API of a store, and the placement driver's.
 //!
 //! Compiled from the `.proto` files beside this crate. Packages, messages, fields and numbers are those of the existing
 //! ecosystem, so that official clients understand our stores and ours understands theirs; only what is in use is listed.
@@ -32,6 +32,48 @@ pub mod deadlock {
 #[allow(missing_docs, clippy::all)]
 pub mod kvrpcpb {
     include!(concat!(env!("OUT_DIR"), "/kvrpcpb.rs"));
+}
+
+/// Messages of the Raft library.
+#[allow(missing_docs, clippy::all)]
+pub mod eraftpb {
+    include!(concat!(env!("OUT_DIR"), "/eraftpb.rs"));
+}
+
+/// The placement driver, with its client and server.
+#[allow(missing_docs, clippy::all, rustdoc::all)]
+pub mod pdpb {
+    include!(concat!(env!("OUT_DIR"), "/pdpb.rs"));
+}
+
+/// What the placement driver's members replicate.
+#[allow(missing_docs, clippy::all)]
+pub mod pdstate {
+    include!(concat!(env!("OUT_DIR"), "/pdstate.rs"));
+}
+
+/// How the placement driver's members talk to each other.
+#[allow(missing_docs, clippy::all, rustdoc::all)]
+pub mod pdpeer {
+    include!(concat!(env!("OUT_DIR"), "/pdpeer.rs"));
+}
+
+/// The standard health service of gRPC.
+#[allow(missing_docs, clippy::all, rustdoc::all)]
+pub mod health {
+    include!(concat!(env!("OUT_DIR"), "/grpc.health.v1.rs"));
+}
+
+/// The list of members, as clients of an etcd ask for it.
+#[allow(missing_docs, clippy::all, rustdoc::all)]
+pub mod etcdserverpb {
+    include!(concat!(env!("OUT_DIR"), "/etcdserverpb.rs"));
+}
+
+/// Small values looked up through the placement driver.
+#[allow(missing_docs, clippy::all, rustdoc::all)]
+pub mod meta_storagepb {
+    include!(concat!(env!("OUT_DIR"), "/meta_storagepb.rs"));
 }
 
 #[cfg(test)]
