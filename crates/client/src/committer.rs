@@ -21,7 +21,6 @@
 
 use base::TimeStamp;
 use bytes::Bytes;
-use env::CancelToken;
 use proto::kvrpcpb::{
     BatchRollbackRequest, CommitRequest, KeyError, Mutation, Op, PrewriteRequest, PrewriteResponse, prewrite_request::PessimisticAction,
 };
@@ -33,6 +32,7 @@ use crate::{
     client::Client,
     error::{Error, Result},
     membuffer::{Entry, MemBuffer},
+    options::CommitOptions,
     snapshot::RESOLVE_BUDGET,
     transaction::LockRelease,
 };
@@ -60,6 +60,7 @@ pub(crate) struct Committer {
     pub lock_ttl_ms: u64,
     pub primary: Option<Bytes>,
     pub active: Option<ActiveGuard>,
+    pub options: CommitOptions,
 }
 
 /// A transaction's mutations with what is to be checked of each.
@@ -279,14 +280,16 @@ impl Committer {
         })
     }
 
-    /// One prewrite, repeated while locks of others are in the way. A commit that has begun is not cancelled any more.
+    /// One prewrite, repeated while locks of others are in the way.
     async fn prewrite(&self, request: PrewriteRequest) -> Result<PrewriteResponse> {
-        let cancel = CancelToken::never();
-        let mut backoff = Backoff::new(self.client.env(), &cancel, None, RESOLVE_BUDGET);
+        // The token is looked at between attempts only: what was sent is waited for.
+        let CommitOptions { lock_wait, cancel } = &self.options;
+        let mut busy = Backoff::new(self.client.env(), cancel, None, RESOLVE_BUDGET);
+        let mut backoff = Backoff::new(self.client.env(), cancel, None, *lock_wait);
         loop {
             let response = match self.client.store().prewrite(&request).await {
                 // Refused before it was written.
-                Err(Error::StoreBusy) if backoff.wait().await? => continue,
+                Err(Error::StoreBusy) if busy.wait().await? => continue,
                 Err(Error::Undetermined { reason, .. }) => return Err(Error::Undetermined { start_ts: self.start_ts, reason }),
                 response => response?,
             };

@@ -48,7 +48,8 @@ pub use error::{Error, Result, WaitEdge};
 pub use gc::{GcOptions, GcReport};
 pub use membuffer::Stage;
 pub use options::{
-    CommitOutcome, Isolation, LocalValue, LockOutcome, LockRequest, LockWait, ScanOptions, SnapshotOptions, TxnOptions, WriteFlags,
+    CommitOptions, CommitOutcome, Isolation, LocalValue, LockOutcome, LockRequest, LockWait, ScanOptions, SnapshotOptions, TxnOptions,
+    WriteFlags,
 };
 pub use scanner::{Pair, Scanner, TxnScanner};
 pub use snapshot::Snapshot;

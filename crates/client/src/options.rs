@@ -160,6 +160,21 @@ pub struct LockOutcome {
     pub conflict_ts: Option<TimeStamp>,
 }
 
+/// How a commit treats the locks of other transactions that are in its way.
+#[derive(Clone, Debug)]
+pub struct CommitOptions {
+    /// How long to wait for them in all, then [`crate::Error::LockWaitTimeout`]; zero: a live lock is refused at once.
+    pub lock_wait: Duration,
+    /// Stops that wait. A commit that waits for nobody is not cancelled any more.
+    pub cancel: CancelToken,
+}
+
+impl Default for CommitOptions {
+    fn default() -> Self {
+        Self { lock_wait: crate::snapshot::RESOLVE_BUDGET, cancel: CancelToken::never() }
+    }
+}
+
 /// How a transaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommitOutcome {

@@ -30,7 +30,8 @@ use crate::{
     error::{Error, Result},
     membuffer::{MemBuffer, Stage},
     options::{
-        CommitOutcome, Isolation, LocalValue, LockOutcome, LockRequest, LockWait, ScanOptions, SnapshotOptions, TxnOptions, WriteFlags,
+        CommitOptions, CommitOutcome, Isolation, LocalValue, LockOutcome, LockRequest, LockWait, ScanOptions, SnapshotOptions, TxnOptions,
+        WriteFlags,
     },
     scanner::TxnScanner,
     snapshot::{Snapshot, take_turns},
@@ -402,6 +403,11 @@ impl Transaction {
 
     /// Commits. On [`Error::Undetermined`] it is not known whether the transaction was committed; on any other error it was not.
     pub async fn commit(&mut self) -> Result<CommitOutcome> {
+        self.commit_with(CommitOptions::default()).await
+    }
+
+    /// Commits as [`Transaction::commit`] does, with a limit of one's own for waiting behind the locks of others.
+    pub async fn commit_with(&mut self, options: CommitOptions) -> Result<CommitOutcome> {
         if self.state == State::Ended {
             return Err(Error::TransactionEnded { start_ts: self.start_ts });
         }
@@ -424,6 +430,7 @@ impl Transaction {
             lock_ttl_ms: self.lock_ttl_ms(),
             primary: self.primary.take(),
             active,
+            options,
         };
         let commit_ts = committer.commit(buffer, locked).await?;
         Ok(CommitOutcome { commit_ts })

@@ -75,6 +75,11 @@ impl Error {
         }
     }
 
+    /// Whether a lock of another transaction was in the way for too long.
+    pub(crate) fn is_lock_wait(&self) -> bool {
+        matches!(self, Error::Client(client::Error::LockWaitTimeout { .. }))
+    }
+
     /// Whether the whole transaction is lost with the statement.
     pub(crate) fn ends_transaction(&self) -> bool {
         match self {

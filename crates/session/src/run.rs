@@ -4,7 +4,7 @@
 //! pessimistic transaction the statement is repeated at a newer `for_update_ts`, after what it had written is undone. An optimistic
 //! transaction is never repeated.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use catalog::InfoSchema;
 use exec::{ExecCtx, Execution, MemTracker, RuntimeStats, TxnHandle};
@@ -333,16 +333,20 @@ impl Session {
         run: &Run<'_>,
         stats: Option<Arc<RuntimeStats>>,
     ) -> Result<(Execution, Vec<types::Chunk>), Error> {
+        let mut lock = run.cached.plan.locks_rows && !run.cached.plan.is_write;
         for attempt in 0.. {
-            let lock = run.cached.plan.locks_rows && !run.cached.plan.is_write || attempt >= OPTIMISTIC_TRIES;
+            lock |= attempt >= OPTIMISTIC_TRIES;
             let placement = self.place_write(lock).await?;
             let done = self.run_once(run, &placement, stats.clone()).await;
             let error = match done {
                 Ok(done) => return Ok(done),
                 Err(error) => error,
             };
+            // Who meets a lock without taking locks queues for it next time, first come, first served.
+            let queues = placement.own && !placement.pessimistic && error.is_lock_wait();
+            lock |= queues;
             let repeatable = placement.own || placement.pessimistic;
-            if !(repeatable && error.is_retryable() && attempt + 1 < MAX_TRIES) {
+            if !(repeatable && (error.is_retryable() || queues) && attempt + 1 < MAX_TRIES) {
                 if error.ends_transaction() && !placement.own {
                     self.rollback().await;
                 }
@@ -369,7 +373,7 @@ impl Session {
         if placement.own {
             let done = collect(run, ctx).await;
             return match done {
-                Ok(done) => self.commit_own(handle).await.map(|()| done),
+                Ok(done) => self.commit_own(handle, placement.pessimistic).await.map(|()| done),
                 Err(error) => {
                     handle.lock().await.rollback().await;
                     Err(error)
@@ -380,9 +384,14 @@ impl Session {
         collect(run, ctx).await
     }
 
-    async fn commit_own(&self, handle: TxnHandle) -> Result<(), Error> {
+    /// Commits a statement's own transaction. Without locks of its own it waits for nobody.
+    async fn commit_own(&self, handle: TxnHandle, pessimistic: bool) -> Result<(), Error> {
         let mut txn = handle.lock().await;
-        match txn.commit().await {
+        let mut options = self.commit_options();
+        if !pessimistic {
+            options.lock_wait = Duration::ZERO;
+        }
+        match txn.commit_with(options).await {
             Ok(_) => Ok(()),
             Err(error) => {
                 if !txn.has_ended() {
@@ -396,7 +405,7 @@ impl Session {
     /// The rows of a read have been fetched, or nobody wants them any more.
     pub(crate) async fn end_statement(&mut self, own: Option<TxnHandle>, complete: bool) -> Result<(), Error> {
         let done = match own {
-            Some(handle) if complete => self.commit_own(handle).await,
+            Some(handle) if complete => self.commit_own(handle, true).await,
             Some(handle) => {
                 handle.lock().await.rollback().await;
                 Ok(())

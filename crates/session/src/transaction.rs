@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use client::{Isolation, Stage, Transaction, TxnOptions};
+use client::{CommitOptions, Isolation, Stage, Transaction, TxnOptions};
 use exec::{ReadTs, TxnHandle};
 use types::mysql_error::{self, MysqlError};
 
@@ -98,7 +98,7 @@ impl Session {
         let Some(open) = self.txn.take() else { return Ok(()) };
         let committed = {
             let mut txn = open.handle.lock().await;
-            let committed = txn.commit().await;
+            let committed = txn.commit_with(self.commit_options()).await;
             if committed.is_err() && !txn.has_ended() {
                 txn.rollback().await;
             }
@@ -109,6 +109,11 @@ impl Session {
             Ok(_) => Ok(()),
             Err(error) => Err(self.commit_error(error)),
         }
+    }
+
+    /// How long a commit of this session waits for the locks of others, and what stops it.
+    pub(crate) fn commit_options(&self) -> CommitOptions {
+        CommitOptions { lock_wait: self.vars.hot.exec.lock_wait, cancel: self.handle.token().clone() }
     }
 
     /// Rolls the open transaction back, if there is one.
