@@ -13,7 +13,7 @@
 //! Family id 0 is RocksDB's own `default` family, which stays empty; ours follow in the order of [`Cf::ALL`].
 //! The form is versioned with the data directory: `rocks` checks the ids when it opens one.
 
-use crate::Cf;
+use crate::{Cf, Error, Result};
 
 const HEADER_LEN: usize = 12;
 const COUNT_AT: usize = 8;
@@ -108,6 +108,28 @@ impl WriteBatch {
             self.count += other.count;
             self.store_count();
         }
+    }
+
+    /// The operations without the header, for a log that is replayed elsewhere; [`WriteBatch::append_operations`] reads them.
+    pub fn operations(&self) -> &[u8] {
+        self.data.get(HEADER_LEN..).unwrap_or_default()
+    }
+
+    /// Appends operations that came from disk or network. When they are damaged, nothing is appended.
+    pub fn append_operations(&mut self, operations: &[u8]) -> Result<()> {
+        let mut ops = WriteOps { rest: operations };
+        let mut count = 0u32;
+        while !ops.rest.is_empty() {
+            ops.op().ok_or(Error::Corruption { what: "operations of a write batch", detail: "they end or go wrong in between".into() })?;
+            count += 1;
+        }
+        if count > 0 {
+            self.ensure_header();
+            self.data.extend_from_slice(operations);
+            self.count += count;
+            self.store_count();
+        }
+        Ok(())
     }
 
     /// Number of operations.
@@ -282,6 +304,24 @@ mod tests {
         assert_eq!(joined.len(), 4);
         joined.clear();
         assert!(joined.is_empty() && joined.iter().next().is_none());
+    }
+
+    #[test]
+    fn operations_from_elsewhere_are_checked_before_they_are_taken() {
+        let mut batch = WriteBatch::new();
+        batch.put(Cf::Data, b"k", b"value");
+        batch.delete(Cf::Lock, b"k");
+        let mut copy = WriteBatch::new();
+        copy.append_operations(batch.operations()).unwrap();
+        copy.append_operations(&[]).unwrap();
+        assert_eq!(copy, batch);
+        let operations = batch.operations();
+        for damaged in
+            [&operations[..operations.len() - 1], &[0xff, 1, 0], &[TAG_PUT, 99, 0, 0], &[TAG_PUT, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 1]]
+        {
+            assert!(copy.append_operations(damaged).is_err());
+            assert_eq!(copy, batch);
+        }
     }
 
     #[test]

@@ -30,14 +30,12 @@ use std::{
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::{DiskGuard, Engine, Error, Result, WriteBatch};
+use crate::{DiskGuard, Engine, Error, Result, WriteBatch, WriteDone};
 
 /// A group is cut here, so that the first of many large batches does not wait for all of them.
 const MAX_GROUP_BYTES: usize = 8 << 20;
 /// The buffer groups are joined in is given back beyond this size.
 const KEPT_BUFFER_BYTES: usize = 1 << 20;
-
-type OnDone = Box<dyn FnOnce(Result<()>) + Send>;
 
 /// How commits are made.
 pub struct CommitOptions {
@@ -113,7 +111,7 @@ struct Queue {
 struct Pending {
     batch: WriteBatch,
     frees_space: bool,
-    on_done: OnDone,
+    on_done: WriteDone,
 }
 
 impl<E: Engine> CommitQueue<E> {

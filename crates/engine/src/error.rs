@@ -5,6 +5,7 @@
 //! | `WouldBlock` | yes, on the read pool with [`ReadTier::Any`](crate::ReadTier::Any) | none |
 //! | `Busy` | yes, after a while | writes come faster than they can be stored |
 //! | `DiskFull` | yes, once space was freed | reads go on |
+//! | `Displaced` | yes, by whoever leads the keys' region now | none |
 //! | `Poisoned`, `ShutDown` | no | the process must stop (has stopped) writing |
 //! | `InUse`, `FormatVersion`, `Config` | no | the process cannot start |
 //! | `Corruption`, `Io` | no | bytes on disk are damaged, or the disk does not answer |
@@ -40,6 +41,10 @@ pub enum Error {
         /// Bytes below which writes are refused.
         needed_bytes: u64,
     },
+    /// The keys' region is led from elsewhere or has other borders by now. The write was refused, or its fate is unknown here: whoever
+    /// leads the region can be asked.
+    #[error("the keys are led from elsewhere by now")]
+    Displaced,
     /// An earlier write or sync failed; what reached the disk is unknown and nothing more is written.
     #[error("writes are refused because an earlier one failed: {cause}")]
     Poisoned {

@@ -33,6 +33,7 @@ mod filter;
 mod memory;
 mod rocks;
 mod traits;
+mod write_queue;
 
 pub use batch::{WriteBatch, WriteOp};
 pub use cf::Cf;
@@ -44,3 +45,4 @@ pub use filter::{Decision, GcCounters, GcFilter};
 pub use memory::{MemEngine, MemIter, MemSnapshot, MemValue};
 pub use rocks::{RocksEngine, RocksIter, RocksSnapshot, RocksValue};
 pub use traits::{DiskStats, Engine, EngineIter, EngineRead, IterOptions, ReadTier};
+pub use write_queue::{WriteDone, WriteQueue};

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use base::{KeyRange, TimeStamp};
-use engine::{Cf, CommitQueue, Engine, ReadTier, WriteBatch};
+use engine::{Cf, Engine, ReadTier, WriteBatch, WriteQueue};
 use env::Env;
 use mvcc::{LockPolicy, MvccReader};
 
@@ -64,7 +64,8 @@ impl<E: Engine> std::fmt::Debug for Storage<E> {
 
 pub(crate) struct Inner<E: Engine> {
     pub(crate) engine: E,
-    pub(crate) commit_queue: CommitQueue<E>,
+    /// What makes writes durable: the engine's commit queue, or the Raft log of a region.
+    pub(crate) writes: Arc<dyn WriteQueue>,
     pub(crate) env: Env,
     pub(crate) default_lock_wait_ms: u64,
     pub(crate) latches: Latches,
@@ -100,8 +101,8 @@ impl<E: Engine> Inner<E> {
 }
 
 impl<E: Engine> Storage<E> {
-    /// Opens a store over an engine. Waits for the disk: called once, at start-up.
-    pub fn open(engine: E, commit_queue: CommitQueue<E>, options: StorageOptions) -> Result<Self> {
+    /// Opens a store over an engine, and over what makes its writes durable. Waits for the disk: called once, at start-up.
+    pub fn open(engine: E, writes: impl WriteQueue, options: StorageOptions) -> Result<Self> {
         let safe_point = match engine.get(Cf::Meta, SAFE_POINT_KEY, ReadTier::Any)? {
             None => TimeStamp::ZERO,
             Some(bytes) => match <[u8; 8]>::try_from(&bytes[..]) {
@@ -112,7 +113,7 @@ impl<E: Engine> Storage<E> {
         // Nobody below it lives on: readers of the future are above, transactions of the past are dead or resolved by their locks.
         let stored_locks = MvccReader::new(&engine).scan_locks(b"", b"", usize::MAX, |_| true)?.len();
         let inner = Inner {
-            commit_queue,
+            writes: Arc::new(writes),
             env: options.env,
             default_lock_wait_ms: options.default_lock_wait_ms,
             latches: Latches::new(),
@@ -132,11 +133,6 @@ impl<E: Engine> Storage<E> {
     /// The engine under the store.
     pub fn engine(&self) -> &E {
         &self.inner.engine
-    }
-
-    /// The commit queue all writes go through.
-    pub fn commit_queue(&self) -> &CommitQueue<E> {
-        &self.inner.commit_queue
     }
 
     /// The oldest timestamp that can be read.
@@ -185,10 +181,11 @@ impl<E: Engine> Storage<E> {
         let mut batch = WriteBatch::new();
         batch.put(Cf::Meta, SAFE_POINT_KEY, &safe_point.0.max(self.safe_point().0).to_be_bytes());
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        self.inner.commit_queue.submit_freeing(batch, move |result| {
+        let on_done = move |result| {
             // The receiver may have been dropped with its task.
             let _ = sender.send(result);
-        });
+        };
+        self.inner.writes.submit(batch, true, Box::new(on_done));
         receiver.await.map_err(|_| Error::Stopped)??;
         self.inner.safe_points.publish(safe_point);
         Ok(())
@@ -242,7 +239,7 @@ pub(crate) fn lock_policy(context: Option<&proto::kvrpcpb::Context>, no_stored_l
 pub(crate) mod tests {
     use base::TimeStamp;
     use bytes::Bytes;
-    use engine::{CommitOptions, MemEngine};
+    use engine::{CommitOptions, CommitQueue, MemEngine};
     use proto::kvrpcpb::{GetRequest, Mutation, PrewriteRequest, ScanRequest};
 
     use super::*;

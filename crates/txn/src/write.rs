@@ -117,10 +117,7 @@ impl<E: Engine> Storage<E> {
             // The caller may have gone away.
             let _ = sender.send(result);
         };
-        match C::FREES_SPACE {
-            true => self.inner.commit_queue.submit_freeing(batch, on_done),
-            false => self.inner.commit_queue.submit(batch, on_done),
-        }
+        self.inner.writes.submit(batch, C::FREES_SPACE, Box::new(on_done));
         receiver.await.map_err(|_| Error::Stopped)??;
         Ok(answer)
     }
