@@ -4,12 +4,16 @@ use std::error::Error;
 
 use prost_types::field_descriptor_proto::{Label, Type};
 
-const FILES: [&str; 11] = [
+const FILES: [&str; 15] = [
     "metapb.proto",
     "errorpb.proto",
     "deadlock.proto",
     "kvrpcpb.proto",
     "eraftpb.proto",
+    "raft_cmdpb.proto",
+    "raft_serverpb.proto",
+    "coprocessor.proto",
+    "tikvpb.proto",
     "pdpb.proto",
     "pdstate.proto",
     "pdpeer.proto",

@@ -40,6 +40,30 @@ pub mod eraftpb {
     include!(concat!(env!("OUT_DIR"), "/eraftpb.rs"));
 }
 
+/// Administrative entries of a region's Raft log.
+#[allow(missing_docs, clippy::all)]
+pub mod raft_cmdpb {
+    include!(concat!(env!("OUT_DIR"), "/raft_cmdpb.rs"));
+}
+
+/// Messages between the replicas of regions, and what a store keeps about its regions.
+#[allow(missing_docs, clippy::all)]
+pub mod raft_serverpb {
+    include!(concat!(env!("OUT_DIR"), "/raft_serverpb.rs"));
+}
+
+/// Work pushed down to the store that has the rows.
+#[allow(missing_docs, clippy::all)]
+pub mod coprocessor {
+    include!(concat!(env!("OUT_DIR"), "/coprocessor.rs"));
+}
+
+/// The service of a store, with its client and server.
+#[allow(missing_docs, clippy::all, rustdoc::all)]
+pub mod tikvpb {
+    include!(concat!(env!("OUT_DIR"), "/tikvpb.rs"));
+}
+
 /// The placement driver, with its client and server.
 #[allow(missing_docs, clippy::all, rustdoc::all)]
 pub mod pdpb {
