@@ -37,6 +37,9 @@ pub mod log;
 mod peer;
 mod peer_storage;
 pub mod region;
+mod region_engine;
+mod snapshot;
+mod store;
 
 pub use apply::Applier;
 pub use config::Config;
@@ -44,3 +47,6 @@ pub use error::{Error, Result};
 pub use peer::{
     AdminDone, Applied, ApplyTask, Done, Effects, Origin, Peer, PeerReport, Proposal, ReadDone, RegionChange, RegionView, WriteProposal,
 };
+pub use region_engine::RegionEngine;
+pub use snapshot::{SnapshotDirectory, SnapshotId, describe_snapshot};
+pub use store::{Placement, RaftStore, ReadPermit, RegionReport, RegionWrites, SplitIds, StoreOptions, Transport};

@@ -17,6 +17,11 @@
 mod members;
 mod split;
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
 use engine::{Engine, WriteBatch};
 use proto::{
     metapb::Region,
@@ -43,6 +48,8 @@ pub struct Applier {
     region: Region,
     state: RaftApplyState,
     removed: bool,
+    /// Version of the region, for readers: it changes before what comes from the change can be written to elsewhere.
+    version: Arc<AtomicU64>,
 }
 
 /// What is collected before it is written.
@@ -58,12 +65,18 @@ struct Pending {
 impl Applier {
     /// An applier for a region as it is on disk.
     pub fn new(peer_id: u64, region: Region, state: RaftApplyState) -> Self {
-        Self { peer_id, region, state, removed: false }
+        let version = Arc::new(AtomicU64::new(region::epoch(&region).version));
+        Self { peer_id, region, state, removed: false, version }
     }
 
     /// The region as applied.
     pub fn region(&self) -> &Region {
         &self.region
+    }
+
+    /// Version of the region, always as applied.
+    pub fn version(&self) -> Arc<AtomicU64> {
+        self.version.clone()
     }
 
     /// How far the log has been applied.
@@ -163,6 +176,7 @@ impl Applier {
                     }
                 }
                 self.region = regions[derived].clone();
+                self.version.store(region::epoch(&self.region).version, Ordering::SeqCst);
                 pending.applied.changes.push(RegionChange::Split { regions: regions.clone(), derived });
                 Ok(regions)
             }
@@ -241,6 +255,7 @@ impl Applier {
         local_state::put_region_state(&mut batch, &region, PeerState::Normal);
         local_state::put_apply_state(&mut batch, region.id, &self.state);
         self.region = region;
+        self.version.store(region::epoch(&self.region).version, Ordering::SeqCst);
         Ok(engine.write(batch, true)?)
     }
 }

@@ -44,14 +44,13 @@ use raft::{
 };
 use rustc_hash::FxHashMap;
 
-pub(crate) use self::propose::changes;
 pub use self::{
     applied::{Applied, RegionChange},
     propose::{AdminDone, Done, Proposal, WriteProposal},
     read::ReadDone,
-    round::snapshot_region,
 };
-use crate::{Config, Error, Result, log::RaftLog, peer_storage::PeerStorage, region};
+pub(crate) use self::{propose::changes, round::snapshot_region};
+use crate::{Config, Error, Result, SnapshotId, log::RaftLog, peer_storage::PeerStorage, region};
 
 /// What others may know of a replica without asking its poller.
 #[derive(Clone, Debug)]
@@ -99,6 +98,8 @@ pub enum ApplyTask {
 pub struct Effects {
     /// For other stores.
     pub messages: Vec<RaftMessage>,
+    /// Messages that go with a snapshot's file.
+    pub snapshots: Vec<(RaftMessage, SnapshotId)>,
     /// For the region's applier.
     pub apply: Vec<ApplyTask>,
     /// Regions that came from a split and begin to live here.
@@ -139,7 +140,6 @@ pub struct PeerReport {
 /// A replica.
 pub struct Peer {
     config: Arc<Config>,
-    store_id: u64,
     peer: metapb::Peer,
     raw: RawNode<PeerStorage>,
     /// A round that is being written.
@@ -200,7 +200,6 @@ impl Peer {
             Origin::New => None,
         };
         Ok(Self {
-            store_id: peer.store_id,
             config,
             peer,
             raw,
@@ -380,7 +379,10 @@ impl Peer {
             }
             let Ok(bytes) = message.write_to_bytes() else { continue };
             envelope.message = bytes.into();
-            effects.messages.push(envelope);
+            match message.get_msg_type() {
+                MessageType::MsgSnapshot => effects.snapshots.push((envelope, SnapshotId::of(region.id, message.get_snapshot()))),
+                _ => effects.messages.push(envelope),
+            }
         }
     }
 
@@ -402,6 +404,11 @@ impl Peer {
     /// Messages to a member cannot be delivered at the moment.
     pub fn on_unreachable(&mut self, peer_id: u64) {
         self.raw.report_unreachable(peer_id);
+    }
+
+    /// Whether a leader's report is due that has not changed: once in so many ticks, not all regions at the same time.
+    pub fn is_report_due(&self, every_ticks: u64) -> bool {
+        self.is_leader() && (self.ticks + self.region_id()).is_multiple_of(every_ticks)
     }
 
     /// What the placement driver wants to know beside the region; counters start anew.

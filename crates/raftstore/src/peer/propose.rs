@@ -252,7 +252,7 @@ impl Peer {
     /// Cuts the log where nobody needs its beginning any more, or where it has grown so long that a snapshot is cheaper.
     pub(super) fn cut_log_when_long(&mut self, effects: &mut Effects) {
         // Looked at about once in ten seconds at the default tick; not by all regions at the same time.
-        if (self.ticks + self.region_id()) % 40 != 0 {
+        if !(self.ticks + self.region_id()).is_multiple_of(40) {
             return;
         }
         let (applied, truncated) = (self.applied_index(), self.raw.store().truncated_index());

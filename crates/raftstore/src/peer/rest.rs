@@ -76,7 +76,7 @@ impl Peer {
             self.rest.resting = true;
             // The last heartbeat may have woken somebody who had agreed.
             self.tell_others(ExtraMessageType::MsgHibernateRequest, effects);
-        } else if (self.rest.idle_ticks - after) % self.config.heartbeat_ticks == 0 {
+        } else if (self.rest.idle_ticks - after).is_multiple_of(self.config.heartbeat_ticks) {
             self.tell_others(ExtraMessageType::MsgHibernateRequest, effects);
         }
     }
@@ -108,10 +108,8 @@ impl Peer {
                     effects.messages.push(self.extra(from, ExtraMessageType::MsgHibernateResponse));
                 }
             }
-            Ok(ExtraMessageType::MsgHibernateResponse) => {
-                if self.is_leader() && self.rest.idle_ticks >= self.config.hibernate_after_ticks {
-                    self.rest.agreed.insert(from.id);
-                }
+            Ok(ExtraMessageType::MsgHibernateResponse) if self.is_leader() && self.rest.idle_ticks >= self.config.hibernate_after_ticks => {
+                self.rest.agreed.insert(from.id);
             }
             Ok(ExtraMessageType::MsgRegionWakeUp) => {
                 self.rest.wake();

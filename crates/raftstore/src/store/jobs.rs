@@ -1,0 +1,176 @@
+//! Work that takes long and nobody waits for: snapshots, cutting logs, measuring regions.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use codec::engine_key::DATA_PREFIX;
+use engine::{Cf, Engine, EngineIter as _, IterOptions};
+use env::Instant;
+use proto::{metapb::Region, raft_serverpb::RaftApplyState};
+
+use super::{
+    RaftStore,
+    cell::{Cell, PeerMessage},
+};
+use crate::{
+    Result, SnapshotId, describe_snapshot,
+    log::{LogBatch, LogOp},
+    region,
+};
+
+pub(super) enum Job<S> {
+    MakeSnapshot { cell: Arc<Cell>, region: Region, state: RaftApplyState, data: S },
+    CutLog { region_id: u64, index: u64 },
+    CheckSize { cell: Arc<Cell> },
+}
+
+/// Spreads the bytes of snapshots over time.
+#[derive(Debug, Default)]
+pub(super) struct Throttle {
+    /// When what was let through so far would have been through at the allowed rate.
+    free_at: Instant,
+}
+
+impl Throttle {
+    /// How long to wait before `bytes` may go on.
+    pub(super) fn delay(&mut self, now: Instant, bytes: usize, bytes_per_second: u64) -> Duration {
+        if bytes_per_second == 0 {
+            return Duration::ZERO;
+        }
+        let start = self.free_at.max(now);
+        self.free_at = start + Duration::from_secs_f64(bytes as f64 / bytes_per_second as f64);
+        start.since(now)
+    }
+}
+
+impl<E: Engine> RaftStore<E> {
+    /// Does a job; waits for one if told so. False when the store stops.
+    pub fn run_job(&self, wait: bool) -> bool {
+        let Some(jobs) = self.inner.jobs.take(1, wait) else { return false };
+        let Some(job) = jobs.into_iter().next() else { return false };
+        let done = match job {
+            Job::MakeSnapshot { cell, region, state, data } => {
+                self.make_snapshot(&cell, &region, &state, &data);
+                Ok(())
+            }
+            Job::CutLog { region_id, index } => self.cut_log(region_id, index),
+            Job::CheckSize { cell } => self.check_size(&cell),
+        };
+        if let Err(error) = done {
+            self.inner.fatal(&error);
+            return false;
+        }
+        true
+    }
+
+    /// A snapshot that cannot be made is asked for again; nothing else depends on it.
+    fn make_snapshot(&self, cell: &Arc<Cell>, region: &Region, state: &RaftApplyState, data: &E::Snapshot) {
+        let id = SnapshotId { region_id: region.id, term: state.applied_term, index: state.applied_index };
+        let throttle = |bytes: usize| {
+            let delay = self.inner.throttle.lock().delay(self.inner.env.now(), bytes, self.inner.config.snapshot_bytes_per_second);
+            if !delay.is_zero() {
+                std::thread::sleep(delay);
+            }
+        };
+        let snapshot = match self.inner.snapshots.make(data, region, &id, &throttle) {
+            Ok(size) => Some(Box::new(describe_snapshot(region, state, size))),
+            Err(error) => {
+                tracing::warn!(region_id = region.id, %error, "a snapshot could not be made");
+                None
+            }
+        };
+        self.inner.post(cell, PeerMessage::SnapshotMade(snapshot));
+    }
+
+    /// Cuts a region's log: the engine must have on disk what the entries say before they go.
+    fn cut_log(&self, region_id: u64, index: u64) -> Result<()> {
+        if self.inner.config.sync_log {
+            self.inner.engine.sync_log()?;
+        }
+        self.inner.log.write(LogBatch { ops: vec![(region_id, LogOp::CompactTo(index))] }, false)?;
+        // Regions that hold old files back are cut by their leaders when their logs have grown long.
+        self.inner.log.purge()?;
+        Ok(())
+    }
+
+    /// Asks for a split of a region that has grown too large.
+    fn check_size(&self, cell: &Cell) -> Result<()> {
+        let region = cell.view().region.clone();
+        let size = self.approximate_size(cell, &region)?;
+        if size < self.inner.config.region_split_bytes {
+            return Ok(());
+        }
+        let (start, end) = region::engine_range(&region);
+        let measured = self.measure(&start, &end)?;
+        cell.size_bytes.store(measured.bytes, Ordering::Relaxed);
+        let config = &self.inner.config;
+        let too_large = measured.bytes >= config.region_split_bytes || measured.keys >= config.region_split_keys;
+        if too_large && !measured.borders.is_empty() {
+            tracing::info!(region_id = region.id, size, parts = measured.borders.len() + 1, "a region has grown large");
+            self.inner.placement.ask_split((*region).clone(), measured.borders);
+        }
+        Ok(())
+    }
+
+    /// About how many bytes the current versions of a region take.
+    pub(super) fn approximate_size(&self, cell: &Cell, region: &Region) -> Result<u64> {
+        let (start, end) = region::engine_range(region);
+        let on_disk = self.inner.engine.approximate_size(Cf::Data, &start, &end)?;
+        Ok(on_disk.max(cell.size_bytes.load(Ordering::Relaxed)))
+    }
+
+    /// Reads a range through: how large it is, and where it can be cut into parts of two thirds of the limits.
+    fn measure(&self, start: &[u8], end: &[u8]) -> Result<Measured> {
+        let config = &self.inner.config;
+        let options = IterOptions { lower: Some(start.to_vec()), upper: Some(end.to_vec()), skip_cache: true, ..IterOptions::default() };
+        let mut iter = self.inner.engine.iter(Cf::Data, options)?;
+        let (part_bytes, part_keys) = (config.region_split_bytes * 2 / 3, config.region_split_keys * 2 / 3);
+        let (mut bytes, mut keys) = (0, 0);
+        let mut measured = Measured::default();
+        iter.seek_to_first();
+        while iter.valid() {
+            if (bytes >= part_bytes || keys >= part_keys) && iter.key().first() == Some(&DATA_PREFIX) {
+                measured.borders.push(Bytes::copy_from_slice(&iter.key()[1..]));
+                (bytes, keys) = (0, 0);
+            }
+            let record = (iter.key().len() + iter.value().len()) as u64;
+            bytes += record;
+            keys += 1;
+            measured.bytes += record;
+            measured.keys += 1;
+            iter.next();
+        }
+        iter.status()?;
+        // A last part that is small stays with the one before it.
+        if bytes < part_bytes / 4 && keys < part_keys / 4 {
+            measured.borders.pop();
+        }
+        Ok(measured)
+    }
+}
+
+/// What reading a range through has found.
+#[derive(Debug, Default)]
+struct Measured {
+    bytes: u64,
+    keys: u64,
+    borders: Vec<Bytes>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_spread_over_time() {
+        let mut throttle = Throttle::default();
+        let now = Instant(Duration::from_secs(10));
+        assert_eq!(throttle.delay(now, 100, 100), Duration::ZERO);
+        assert_eq!(throttle.delay(now, 50, 100), Duration::from_secs(1));
+        assert_eq!(throttle.delay(now, 1, 100), Duration::from_millis(1500));
+        assert_eq!(throttle.delay(now + Duration::from_secs(5), 1, 100), Duration::ZERO);
+    }
+}
