@@ -162,7 +162,7 @@ impl AutoIds {
             };
             let span = step.increment.max(1).checked_mul(count).ok_or(Error::AutoIncrementExhausted { table })?;
             let from = step.first_from(current.next).ok_or(Error::AutoIncrementExhausted { table })?;
-            self.refill(table, kind, &slot, from, span.saturating_add(step.increment)).await?;
+            Box::pin(self.refill(table, kind, &slot, from, span.saturating_add(step.increment))).await?;
         }
     }
 
@@ -186,7 +186,7 @@ impl AutoIds {
         }
         let key = kind.key(table);
         let target = used.saturating_add(self.inner.step).min(MAX_VALUE);
-        let (old, high) = self.raise(&key, |high| if high >= used { None } else { Some(target) }).await?;
+        let (old, high) = Box::pin(self.raise(&key, |high| if high >= used { None } else { Some(target) })).await?;
         let mut range = slot.range.lock();
         if high != old {
             *range = Range { next: used + 1, end: target };

@@ -291,13 +291,13 @@ impl Client {
             let KeyError { locked: Some(lock), .. } = error else { return Err(Error::from(error.clone())) };
             let (key, holder) = (lock.key.clone(), TimeStamp(lock.lock_version));
             // The owner may be dead: then its lock is removed, and the next attempt succeeds.
-            let was_dead = match self.fate_of(lock, TimeStamp::ZERO).await? {
+            let was_dead = match Box::pin(self.fate_of(lock, TimeStamp::ZERO)).await? {
                 Fate::Committed(commit_ts) => {
-                    self.turn(lock, commit_ts).await?;
+                    Box::pin(self.turn(lock, commit_ts)).await?;
                     true
                 }
                 Fate::RolledBack => {
-                    self.turn(lock, TimeStamp::ZERO).await?;
+                    Box::pin(self.turn(lock, TimeStamp::ZERO)).await?;
                     true
                 }
                 Fate::Pushed | Fate::Alive => false,

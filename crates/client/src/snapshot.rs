@@ -86,7 +86,7 @@ impl Snapshot {
         let response = self.client.store().get(request).await?;
         match response.error {
             None => Ok((!response.not_found).then_some(response.value)),
-            Some(error) => self.get_through_lock(key, Error::from_key_error(*error)?).await,
+            Some(error) => Box::pin(self.get_through_lock(key, Error::from_key_error(*error)?)).await,
         }
     }
 
@@ -146,7 +146,7 @@ impl Snapshot {
                 }
             }
             if !locks.is_empty() {
-                self.client.resolve_for_read(&locks, self.ts, &mut context, &mut backoff).await?;
+                Box::pin(self.client.resolve_for_read(&locks, self.ts, &mut context, &mut backoff)).await?;
             }
             wanted = locked;
         }

@@ -111,6 +111,9 @@ pub enum Error {
     /// A plan that execution does not understand; a bug of the planner.
     #[error("invalid plan: {0}")]
     InvalidPlan(&'static str),
+    /// The thread that computed the statement's rows has ended: the server stops, or the statement hit a bug (1105).
+    #[error("the thread of this statement has ended; the server's log says why")]
+    ThreadEnded,
     /// Known to MySQL and not supported yet (1235).
     #[error("This version of Trine doesn't yet support '{0}'")]
     Unsupported(&'static str),
@@ -165,7 +168,7 @@ impl Error {
             Error::Inconsistent { .. } => (8223, "HY000"),
             Error::MissingRow { .. } => (8141, "HY000"),
             Error::Unsupported(_) => (1235, "42000"),
-            Error::Codec(_) | Error::NoTransaction | Error::InvalidPlan(_) => (1105, "HY000"),
+            Error::Codec(_) | Error::NoTransaction | Error::InvalidPlan(_) | Error::ThreadEnded => (1105, "HY000"),
         };
         MysqlError { code, sqlstate, message: self.to_string() }
     }

@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use env::Env;
 use planner::physical::{Node, Op, PhysicalPlan, ScalarKind, ScalarSubquery};
 use types::{Chunk, Datum};
 
@@ -30,6 +31,8 @@ pub enum Execution {
 /// The rows of a query.
 pub struct RowStream {
     rows: Rows,
+    /// Computing rows may keep a thread: it is done on one of its own.
+    waits: bool,
 }
 
 enum Rows {
@@ -40,19 +43,25 @@ enum Rows {
 }
 
 impl RowStream {
+    fn new(rows: Rows) -> Self {
+        Self { rows, waits: false }
+    }
+
     /// The next chunk, with at least one row; `None` at the end.
     pub async fn next(&mut self) -> Result<Option<Chunk>> {
         match &mut self.rows {
-            Rows::One(chunk) => Ok(chunk.take()),
-            Rows::Finished => Ok(None),
-            Rows::Operator(operator, ctx) => {
-                ctx.checkpoint().await?;
-                let chunk = operator.next(ctx).await?;
-                if chunk.is_none() {
-                    self.rows = Rows::Finished;
-                }
-                Ok(chunk)
+            Rows::Operator(_, ctx) if self.waits => {
+                let env = ctx.env.clone();
+                let mut rows = std::mem::replace(&mut self.rows, Rows::Finished);
+                let (rows, chunk) = on_thread_of_its_own(&env, async move {
+                    let chunk = rows.next().await;
+                    (rows, chunk)
+                })
+                .await?;
+                self.rows = rows;
+                chunk
             }
+            rows => rows.next().await,
         }
     }
 
@@ -66,8 +75,43 @@ impl RowStream {
     }
 }
 
+impl Rows {
+    async fn next(&mut self) -> Result<Option<Chunk>> {
+        match self {
+            Self::One(chunk) => Ok(chunk.take()),
+            Self::Finished => Ok(None),
+            Self::Operator(operator, ctx) => {
+                ctx.checkpoint().await?;
+                let chunk = operator.next(ctx).await?;
+                if chunk.is_none() {
+                    *self = Self::Finished;
+                }
+                Ok(chunk)
+            }
+        }
+    }
+}
+
+/// Runs a future that may keep its thread where it holds up nobody else.
+async fn on_thread_of_its_own<T: Send + 'static>(env: &Env, future: impl Future<Output = T> + Send + 'static) -> Result<T> {
+    let runtime = tokio::runtime::Handle::current();
+    env.run_blocking(move || runtime.block_on(future)).await.ok_or(Error::ThreadEnded)
+}
+
 /// Runs a plan with the parameters of `ctx.eval`.
-pub async fn execute(plan: &Arc<PhysicalPlan>, mut ctx: ExecCtx) -> Result<Execution> {
+pub async fn execute(plan: &Arc<PhysicalPlan>, ctx: ExecCtx) -> Result<Execution> {
+    if !plan.waits {
+        return execute_here(plan, ctx).await;
+    }
+    let (env, plan) = (ctx.env.clone(), plan.clone());
+    let mut execution = Box::pin(on_thread_of_its_own(&env, async move { execute_here(&plan, ctx).await })).await??;
+    if let Execution::Rows(stream) = &mut execution {
+        stream.waits = true;
+    }
+    Ok(execution)
+}
+
+async fn execute_here(plan: &Arc<PhysicalPlan>, mut ctx: ExecCtx) -> Result<Execution> {
     if let Op::PointGet(get) = &plan.root.op
         && ctx.stats.is_none()
         && plan.scalar_subqueries.is_empty()
@@ -75,7 +119,7 @@ pub async fn execute(plan: &Arc<PhysicalPlan>, mut ctx: ExecCtx) -> Result<Execu
         if !reads_one_key(get) {
             ctx.fix_read_ts().await?;
         }
-        return Ok(Execution::Rows(RowStream { rows: Rows::One(point_get(get, &plan.root.output, &ctx).await?) }));
+        return Ok(Execution::Rows(RowStream::new(Rows::One(point_get(get, &plan.root.output, &ctx).await?))));
     }
     if ctx.read_ts == ReadTs::Newest && reads_tables(plan) {
         ctx.fix_read_ts().await?;
@@ -88,7 +132,7 @@ pub async fn execute(plan: &Arc<PhysicalPlan>, mut ctx: ExecCtx) -> Result<Execu
     }
     for at in 0..plan.scalar_subqueries.len() {
         let subquery = plan.map(|plan| &plan.scalar_subqueries[at]);
-        let value = scalar_value(&subquery, &ctx).await?;
+        let value = Box::pin(scalar_value(&subquery, &ctx)).await?;
         let mut params = ctx.eval.params.to_vec();
         let slot = params.get_mut(subquery.slot).ok_or(Error::InvalidPlan("a subquery's slot is beyond the plan's slots"))?;
         *slot = value;
@@ -96,10 +140,10 @@ pub async fn execute(plan: &Arc<PhysicalPlan>, mut ctx: ExecCtx) -> Result<Execu
     }
     let root = plan.map(|plan| &plan.root);
     if dml::is_write(&root.op) {
-        return Ok(Execution::Affected(dml::run(root, &ctx).await?));
+        return Ok(Execution::Affected(Box::pin(dml::run(root, &ctx)).await?));
     }
     let operator = build(&root, &ctx)?;
-    Ok(Execution::Rows(RowStream { rows: Rows::Operator(operator, Box::new(ctx)) }))
+    Ok(Execution::Rows(RowStream::new(Rows::Operator(operator, Box::new(ctx)))))
 }
 
 fn reads_tables(plan: &PhysicalPlan) -> bool {

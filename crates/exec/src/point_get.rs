@@ -85,7 +85,7 @@ fn with_rows(mut chunk: Chunk, rows: usize) -> Chunk {
 async fn get(key: &[u8], lock: Option<RowLock>, ctx: &ExecCtx) -> Result<Option<Bytes>> {
     let Some(lock) = lock else { return fetch_one(key, ctx).await };
     let key = Bytes::copy_from_slice(key);
-    Ok(lock_and_get(std::slice::from_ref(&key), lock, ctx).await?.pop().flatten())
+    Ok(Box::pin(lock_and_get(std::slice::from_ref(&key), lock, ctx)).await?.pop().flatten())
 }
 
 /// The values of keys under their locks; own writes hide the store's values.

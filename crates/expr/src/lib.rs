@@ -50,7 +50,7 @@ pub use context::{BuildCtx, ConnInfo, EvalCtx, LastInsertId, SqlMode, StatementH
 pub use error::{Error, Result};
 pub use expr::{Call, CallData, Expr, Func};
 pub use functions::time::interval::IntervalUnit;
-pub use functions::{build_call, is_builtin};
+pub use functions::{build_call, call_waits, is_builtin};
 pub use op::Op;
 pub use ops::in_list::InSet;
 pub use vector::Vector;

@@ -115,6 +115,7 @@ impl<'a> Planner<'a> {
             tables: self.binder.tables,
             locks_rows: self.binder.locks_rows,
             is_write,
+            waits: self.binder.waits.get(),
             explain: None,
         })
     }

@@ -106,7 +106,7 @@ impl Session {
         let consumed = if more { parsed.consumed } else { sql.len() };
         if !has_plan(&parsed.stmt) {
             self.normalized = normalized;
-            return Ok((self.run_other(parsed.stmt).await?, consumed));
+            return Ok((Box::pin(self.run_other(parsed.stmt)).await?, consumed));
         }
         self.forget_diagnostics();
         let parametrized = is_normal && !parsed.structural_literals && normalized.literals.len() == parsed.literals as usize;
@@ -137,7 +137,7 @@ impl Session {
         };
         let (text, parsed) = (prepared.text.clone(), prepared.parsed.clone());
         if !has_plan(&parsed.stmt) {
-            return self.run_other(parsed.stmt.clone()).await;
+            return Box::pin(self.run_other(parsed.stmt.clone())).await;
         }
         self.forget_diagnostics();
         let collation = self.vars.hot.collation;
@@ -208,7 +208,8 @@ impl Session {
         Ok(self.mdl.enter(|| self.domain.catalog().current(), &cached.schema, &cached.tables).is_ok())
     }
 
-    /// Executes a plan that was admitted.
+    /// Executes a plan that was admitted. Only plain reads are executed in place: the others' futures are large, and would be moved by every
+    /// caller of every statement.
     async fn run_plan(&mut self, cached: &Arc<CachedPlan>, params: Arc<[Datum]>) -> Result<StatementResult, Error> {
         let run = Run { cached, params };
         let plan = &cached.plan;
@@ -216,11 +217,11 @@ impl Session {
         let result = if plan.explain == Some(ExplainMode::Plan) {
             Ok(StatementResult::Rows(crate::explain::plan_rows(cached, None)))
         } else if plan.is_write {
-            self.run_write(&run).await
+            Box::pin(self.run_write(&run)).await
         } else if plan.locks_rows {
-            self.run_locking_read(&run).await
+            Box::pin(self.run_locking_read(&run)).await
         } else if analyzes {
-            self.run_analyzed(&run).await
+            Box::pin(self.run_analyzed(&run)).await
         } else {
             return self.run_read(&run).await;
         };
@@ -271,12 +272,13 @@ impl Session {
     }
 
     async fn run_read(&mut self, run: &Run<'_>) -> Result<StatementResult, Error> {
-        let done = async {
-            let placement = self.place_read().await?;
-            let ctx = self.exec_ctx(run, &placement, None);
-            Ok::<_, Error>(exec::execute(&run.cached.plan, ctx).await?)
-        }
-        .await;
+        let done = match self.place_read().await {
+            Ok(placement) => {
+                let ctx = self.exec_ctx(run, &placement, None);
+                exec::execute(&run.cached.plan, ctx).await.map_err(Error::from)
+            }
+            Err(error) => Err(error),
+        };
         match done {
             Ok(Execution::Rows(stream)) => {
                 Ok(StatementResult::Rows(ResultRows::stream(run.cached.columns.clone(), stream, StatementEnd { own: None })))
@@ -405,7 +407,7 @@ impl Session {
     /// The rows of a read have been fetched, or nobody wants them any more.
     pub(crate) async fn end_statement(&mut self, own: Option<TxnHandle>, complete: bool) -> Result<(), Error> {
         let done = match own {
-            Some(handle) if complete => self.commit_own(handle, true).await,
+            Some(handle) if complete => Box::pin(self.commit_own(handle, true)).await,
             Some(handle) => {
                 handle.lock().await.rollback().await;
                 Ok(())

@@ -141,7 +141,7 @@ impl Answer<'_> {
         head.write_head(self.writer, self.capabilities, self.status(session));
         while let Some(chunk) = next {
             if let Err(error) = self.chunk(&chunk, &types, format, session.time_zone()).await {
-                session.abandon(rows).await;
+                Box::pin(session.abandon(rows)).await;
                 return Err(error.into());
             }
             next = session.fetch(&mut rows).await.map_err(Failure::Statement)?;

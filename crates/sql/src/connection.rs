@@ -171,7 +171,7 @@ impl Connection {
                 Next::Continue => {}
                 Next::Close => return self.writer.flush(&mut self.stream).await,
                 Next::ChangeUser(payload) => {
-                    if !self.change_user(shared, &payload).await? {
+                    if !Box::pin(self.change_user(shared, &payload)).await? {
                         return self.writer.flush(&mut self.stream).await;
                     }
                 }

@@ -25,6 +25,12 @@ pub enum Error {
         /// Why it could not be resolved.
         source: std::io::Error,
     },
+    /// The system refuses threads for serving connections.
+    #[error("cannot start a thread for serving connections: {source}; raise the limits of processes and open files")]
+    Thread {
+        /// What the operating system said.
+        source: std::io::Error,
+    },
 }
 
 impl Error {

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Invariants:
-//! - One task a connection. A point query costs one read and one write system call on it, and no hop to another thread.
+//! - One task a connection, on one event loop for life. A point query costs one read and one write system call on it, and no hop to another
+//!   thread.
 //! - Rows stream: at most one chunk and one send buffer of an answer are in memory; a slow reader stops its own query only.
 //! - Shutdown refuses new statements at once, lets running ones finish within a bound, then cancels them.
 //!
@@ -22,8 +23,10 @@ mod metrics;
 mod prepared;
 mod server;
 mod status;
+mod workers;
 
 pub use error::Error;
 pub use metrics::Metrics;
 pub use server::{Server, ServerConfig};
 pub use status::StatusServer;
+pub use workers::WorkerOptions;

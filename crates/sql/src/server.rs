@@ -16,6 +16,7 @@ use crate::{
     Error, Metrics,
     connection::{self, Shared},
     handshake::DigestCache,
+    workers::{WorkerOptions, Workers},
 };
 
 /// Connections the operating system keeps waiting while the server accepts others.
@@ -34,6 +35,8 @@ pub struct ServerConfig {
     pub port: u16,
     /// Time running statements have to finish when the server stops.
     pub drain: Duration,
+    /// The event loops that serve connections.
+    pub workers: WorkerOptions,
 }
 
 /// A server that accepts MySQL clients.
@@ -45,6 +48,7 @@ pub struct Server {
     drain: Duration,
     accept_loop: tokio::task::JoinHandle<()>,
     sweeper: tokio::task::JoinHandle<()>,
+    workers: Arc<Workers>,
 }
 
 impl Server {
@@ -55,9 +59,10 @@ impl Server {
         let shared = Arc::new(Shared { domain, metrics, digests: DigestCache::default() });
         let stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::new(Notify::new());
-        let accept_loop = tokio::spawn(accept(listener, shared.clone(), stopping.clone(), stop.clone()));
+        let workers = Arc::new(Workers::start(config.workers)?);
+        let accept_loop = tokio::spawn(accept(listener, shared.clone(), workers.clone(), stopping.clone(), stop.clone()));
         let sweeper = tokio::spawn(sweep(shared.clone()));
-        Ok(Self { shared, address, stopping, stop, drain: config.drain, accept_loop, sweeper })
+        Ok(Self { shared, address, stopping, stop, drain: config.drain, accept_loop, sweeper, workers })
     }
 
     /// The address clients connect to.
@@ -91,6 +96,7 @@ impl Server {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         }
+        self.workers.stop();
     }
 }
 
@@ -113,7 +119,7 @@ pub(crate) fn listen(host: &str, port: u16, purpose: &'static str) -> Result<Tcp
     bind().map_err(|source| Error::bind(address, purpose, source))
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>, stopping: Arc<AtomicBool>, stop: Arc<Notify>) {
+async fn accept(listener: TcpListener, shared: Arc<Shared>, workers: Arc<Workers>, stopping: Arc<AtomicBool>, stop: Arc<Notify>) {
     while !stopping.load(Ordering::SeqCst) {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -136,7 +142,11 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, stopping: Arc<Atomic
         if let Err(error) = socket2::SockRef::from(&stream).set_tcp_keepalive(&keepalive) {
             tracing::debug!(%error, %peer, "no keep-alive on this connection");
         }
-        tokio::spawn(connection::serve(shared.clone(), stream, peer.ip()));
+        let shared = shared.clone();
+        match stream.into_std() {
+            Ok(stream) => workers.serve(stream, move |stream| connection::serve(shared, stream, peer.ip())),
+            Err(error) => tracing::warn!(%error, %peer, "cannot hand a connection over"),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use engine::{CommitOptions, CommitQueue, DiskGuard, GcFilter, RocksEngine};
 use env::Env;
 use pd::EmbeddedPd;
 use session::{Domain, DomainConfig, PasswordHasher};
-use sql::{Metrics, Server, ServerConfig, StatusServer};
+use sql::{Metrics, Server, ServerConfig, StatusServer, WorkerOptions};
 use tokio::signal::unix::{SignalKind, signal};
 use txn::{Storage, StorageOptions};
 use wire::auth::Plugin;
@@ -30,6 +30,9 @@ use crate::{cli::Cli, config::Config, logging};
 /// Exit code of a process that stopped because its store failed.
 const EXIT_STORE_FAILED: i32 = 3;
 
+/// Threads for work behind the connections.
+const BACKGROUND_THREADS: usize = 2;
+
 /// Reads the configuration, serves until a signal says stop.
 pub fn run(cli: &Cli) -> Result<()> {
     let (config, notes) = configuration(cli)?;
@@ -38,14 +41,13 @@ pub fn run(cli: &Cli) -> Result<()> {
         tracing::info!("{note}");
     }
     raise_descriptor_limit();
+    // Connections have event loops of their own; here is what nobody waits for: accepting, statistics, garbage collection, the status port.
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    if config.performance.max_procs > 0 {
-        runtime.worker_threads(config.performance.max_procs);
-    }
+    runtime.worker_threads(BACKGROUND_THREADS);
     if config.readpool.storage.normal_concurrency > 0 {
         runtime.max_blocking_threads(config.readpool.storage.normal_concurrency);
     }
-    let runtime = runtime.enable_all().thread_name("worker").build().context("cannot start the worker threads")?;
+    let runtime = runtime.enable_all().thread_name("background").build().context("cannot start the worker threads")?;
     let served = runtime.block_on(serve(config));
     runtime.shutdown_timeout(Duration::from_secs(2));
     served
@@ -111,7 +113,12 @@ async fn serve(config: Config) -> Result<()> {
         }
         false => None,
     };
-    let server_config = ServerConfig { host: config.host.clone(), port: config.port, drain: config.server.graceful_shutdown_timeout.0 };
+    let server_config = ServerConfig {
+        host: config.host.clone(),
+        port: config.port,
+        drain: config.server.graceful_shutdown_timeout.0,
+        workers: WorkerOptions { threads: config.performance.max_procs, blocking_threads: config.readpool.storage.normal_concurrency },
+    };
     let server = Server::start(domain.clone(), metrics, &server_config)?;
     banner(server.address(), status.as_ref().map(StatusServer::address), Path::new(&config.data_dir), config.raftstore.sync_log);
     let signal = tokio::select! {

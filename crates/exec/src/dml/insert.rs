@@ -276,15 +276,15 @@ impl<'p> Inserter<'p> {
         let rows = drafts.into_iter().zip(handles);
         if self.plan.replace {
             for (draft, handle) in rows {
-                self.replace(draft, handle).await?;
+                Box::pin(self.replace(draft, handle)).await?;
             }
         } else if !self.plan.on_duplicate.is_empty() {
             for (draft, handle) in rows {
-                self.insert_or_update(draft, handle).await?;
+                Box::pin(self.insert_or_update(draft, handle)).await?;
             }
         } else if self.plan.ignore {
             for (draft, handle) in rows {
-                self.insert_unless_there(draft, handle).await?;
+                Box::pin(self.insert_unless_there(draft, handle)).await?;
             }
         } else {
             let mut batch = Vec::with_capacity(rows.len());

@@ -75,7 +75,7 @@ pub(crate) async fn lock(batch: &[Pending], writer: &TableWriter, txn: &mut Tran
 pub(crate) async fn lock_and_apply(batch: &mut [Pending], writer: &TableWriter, ctx: &ExecCtx) -> Result<()> {
     for pending in batch.iter_mut() {
         if pending.writes.iter().any(|write| matches!(write.role, KeyRole::Building(_))) {
-            drop_foreign_entries(&mut pending.writes, writer, ctx).await?;
+            Box::pin(drop_foreign_entries(&mut pending.writes, writer, ctx)).await?;
         }
     }
     let mut txn = ctx.txn()?.lock().await;

@@ -140,7 +140,7 @@ impl<'p> Target<'p> {
                 batch.push(pending);
                 continue;
             }
-            match first_existing(&pending, ctx).await? {
+            match Box::pin(first_existing(&pending, ctx)).await? {
                 Some(role) => converter.warn(&self.writer.duplicate(role, &pending.row)),
                 None => {
                     lock_and_apply(std::slice::from_mut(&mut pending), &self.writer, ctx).await?;

@@ -31,7 +31,7 @@ pub(crate) mod time;
 use types::{Datum, FieldType};
 
 pub use args::Args;
-pub use registry::{build_call, function_names, is_builtin, unsupported_functions};
+pub use registry::{build_call, call_waits, function_names, is_builtin, unsupported_functions};
 
 use crate::collation::Derived;
 use crate::context::BuildCtx;
@@ -131,6 +131,7 @@ pub struct Builtin {
     sees_null: bool,
     never_null: bool,
     compares: bool,
+    waits: bool,
     purity: Purity,
 }
 
@@ -147,6 +148,7 @@ impl Builtin {
             sees_null: false,
             never_null: false,
             compares: false,
+            waits: false,
             purity: Purity::Pure,
         }
     }
@@ -166,6 +168,12 @@ impl Builtin {
     /// The function compares its string arguments: an undecided collation is an error.
     pub const fn compares(mut self) -> Builtin {
         self.compares = true;
+        self
+    }
+
+    /// An evaluation may take as long as the user likes.
+    pub const fn waits(mut self) -> Builtin {
+        self.waits = true;
         self
     }
 

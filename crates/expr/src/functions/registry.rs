@@ -123,6 +123,12 @@ pub fn is_builtin(name: &str) -> bool {
     registry().contains_key(name.to_ascii_lowercase().as_str())
 }
 
+/// Whether an evaluation of the function may take as long as the user likes (`SLEEP`, `BENCHMARK`): statements that call it are executed on
+/// a thread of their own.
+pub fn call_waits(name: &str) -> bool {
+    matches!(registry().get(name.to_ascii_lowercase().as_str()), Some(Entry::Table(builtin)) if builtin.waits)
+}
+
 /// Builds the call of a built-in function by its SQL name: checks the number of arguments, infers the type and inserts
 /// the implicit casts.
 ///

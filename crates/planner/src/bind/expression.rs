@@ -130,6 +130,9 @@ impl<'a> Binder<'a> {
 
     /// A function by name over bound arguments.
     pub(super) fn call(&self, name: &str, args: Vec<Expr>) -> Result<Expr> {
+        if expr::call_waits(name) {
+            self.waits.set(true);
+        }
         Ok(build_call(name, args, &self.build())?)
     }
 

@@ -52,6 +52,8 @@ pub(crate) struct Binder<'a> {
     pub values: Vec<Option<Datum>>,
     pub subqueries: Vec<BoundSubquery>,
     pub cacheable: bool,
+    /// The statement calls a function that waits.
+    pub waits: std::cell::Cell<bool>,
     /// The types of integer and text literals, but for their length.
     integer_type: FieldType,
     text_type: FieldType,
@@ -112,6 +114,7 @@ impl<'a> Binder<'a> {
             values,
             subqueries: vec![],
             cacheable: true,
+            waits: std::cell::Cell::new(false),
             integer_type: FieldType::bigint().with_not_null(),
             text_type: FieldType::varchar(0).with_collation(cx.eval.collation_connection).with_not_null(),
             tables: vec![],

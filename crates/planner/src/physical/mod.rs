@@ -53,6 +53,8 @@ pub struct PhysicalPlan {
     pub locks_rows: bool,
     /// Whether the statement changes rows.
     pub is_write: bool,
+    /// Whether it calls a function that keeps its thread for as long as the user likes (`SLEEP`).
+    pub waits: bool,
     /// `EXPLAIN`: the root is not executed but shown.
     pub explain: Option<ExplainMode>,
 }

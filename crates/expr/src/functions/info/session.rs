@@ -21,8 +21,8 @@ pub(super) const TABLE: &[Builtin] = &[
     Builtin::new("last_insert_id", (0, 1), &[Want::Int], |_| rt::uint(), last_insert_id).sees_null().volatile(),
     Builtin::new("row_count", (0, 0), &[], |_| rt::int(), |a| Ok(Datum::Int(a.ctx.row_count))).never_null().of_session(),
     Builtin::new("found_rows", (0, 0), &[], |_| rt::int(), |a| Ok(Datum::Int(a.ctx.found_rows as i64))).never_null().of_session(),
-    Builtin::new("sleep", (1, 1), &[Want::Real], |_| rt::int_of(1), sleep).sees_null().never_null().volatile(),
-    Builtin::new("benchmark", (2, 2), &[Want::Int, Want::Any], |_| rt::int_of(1), benchmark).sees_null().volatile(),
+    Builtin::new("sleep", (1, 1), &[Want::Real], |_| rt::int_of(1), sleep).sees_null().never_null().volatile().waits(),
+    Builtin::new("benchmark", (2, 2), &[Want::Int, Want::Any], |_| rt::int_of(1), benchmark).sees_null().volatile().waits(),
     Builtin::new("name_const", (2, 2), &[Want::Raw, Want::Any], |s| s.args[1].field_type().clone(), |a| Ok(a.datum(1).to_owned()))
         .sees_null(),
     Builtin::new("any_value", (1, 1), &[Want::Any], |s| s.args[0].field_type().clone(), |a| Ok(a.datum(0).to_owned())).sees_null(),
