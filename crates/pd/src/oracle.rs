@@ -23,6 +23,9 @@ const WINDOW_MS: u64 = 3000;
 /// A window with less left than this is renewed before it is used up.
 const RENEW_BELOW_MS: u64 = 1500;
 
+/// Timestamps of one physical part.
+pub const MAX_BATCH: u64 = 1 << 18;
+
 /// What the oracle answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextTimestamp {
@@ -66,6 +69,31 @@ impl TimestampOracle {
                     let ts = TimeStamp(next);
                     let left_ms = TimeStamp(limit).physical_ms() - ts.physical_ms();
                     return NextTimestamp::Ready { ts, renew: left_ms < RENEW_BELOW_MS };
+                }
+                Err(actual) => last = actual,
+            }
+        }
+    }
+
+    /// `count` timestamps with the same physical part, the greatest of which is answered. `count` must be above zero and fit the logical
+    /// counter ([`MAX_BATCH`]).
+    pub fn next_batch(&self, wall_ms: u64, count: u64) -> NextTimestamp {
+        assert!((1..=MAX_BATCH).contains(&count), "a batch of {count} timestamps");
+        let mut last = self.last.load(Ordering::Relaxed);
+        loop {
+            let mut first = TimeStamp::compose(wall_ms, 0).max(TimeStamp(last + 1));
+            if first.logical() + count > MAX_BATCH {
+                first = TimeStamp::compose(first.physical_ms() + 1, 0);
+            }
+            let greatest = first.0 + count - 1;
+            let limit = self.limit.load(Ordering::Acquire);
+            if greatest >= limit {
+                return NextTimestamp::WindowUsedUp;
+            }
+            match self.last.compare_exchange_weak(last, greatest, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => {
+                    let ts = TimeStamp(greatest);
+                    return NextTimestamp::Ready { ts, renew: TimeStamp(limit).physical_ms() - ts.physical_ms() < RENEW_BELOW_MS };
                 }
                 Err(actual) => last = actual,
             }
@@ -130,6 +158,19 @@ mod tests {
         let restarted = TimestampOracle::new(persisted);
         assert_eq!(restarted.next(100), NextTimestamp::WindowUsedUp);
         assert!(ready(&restarted, 100) > before.max(persisted));
+    }
+
+    #[test]
+    fn a_batch_shares_its_physical_part_and_overlaps_with_no_other() {
+        let oracle = TimestampOracle::new(TimeStamp::ZERO);
+        oracle.open_window(TimeStamp::compose(100, 0));
+        let mut last = TimeStamp::ZERO;
+        for count in [1, MAX_BATCH, 7, MAX_BATCH - 1, MAX_BATCH] {
+            let NextTimestamp::Ready { ts, .. } = oracle.next_batch(5, count) else { panic!("the window is wide enough") };
+            assert!(ts.logical() + 1 >= count && ts.0 - count >= last.0, "{count} after {last}: {ts}");
+            last = ts;
+        }
+        assert_eq!(oracle.next_batch(100, 1), NextTimestamp::WindowUsedUp);
     }
 
     #[test]

@@ -38,6 +38,29 @@ impl SafePoints {
         Ok(())
     }
 
+    /// Registers or renews a service unless what it wants kept may be collected already: below the safe point, or below what all
+    /// other services want, which the collector may have begun with. Answers whether it was done.
+    pub(crate) fn register(&mut self, name: &str, safe_point: TimeStamp, expires_ms: u64, wall_ms: u64) -> bool {
+        self.services.retain(|_, service| service.expires_ms > wall_ms);
+        let in_time = safe_point >= self.gc && self.min_service(wall_ms).is_none_or(|min| safe_point >= min);
+        if in_time {
+            self.services.insert(name.to_owned(), Service { safe_point, expires_ms });
+        }
+        in_time
+    }
+
+    /// The service that holds the safe point back most: name, safe point, and when it expires.
+    pub(crate) fn holder(&self, wall_ms: u64) -> Option<(&str, TimeStamp, u64)> {
+        let living = self.services.iter().filter(|(_, service)| service.expires_ms > wall_ms);
+        living.min_by_key(|(_, service)| service.safe_point).map(|(name, service)| (name.as_str(), service.safe_point, service.expires_ms))
+    }
+
+    /// All services that have not expired: name, safe point, and when it expires.
+    pub(crate) fn services(&self, wall_ms: u64) -> impl Iterator<Item = (&str, TimeStamp, u64)> {
+        let living = self.services.iter().filter(move |(_, service)| service.expires_ms > wall_ms);
+        living.map(|(name, service)| (name.as_str(), service.safe_point, service.expires_ms))
+    }
+
     pub(crate) fn remove_service(&mut self, name: &str) {
         self.services.remove(name);
     }
@@ -85,6 +108,17 @@ impl SafePoints {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_service_that_asks_for_less_than_the_others_comes_too_late() {
+        let mut points = SafePoints::default();
+        assert!(points.register("collector", TimeStamp(50), 1000, 10));
+        assert!(!points.register("backup", TimeStamp(40), 1000, 10));
+        assert!(points.register("backup", TimeStamp(60), 1000, 10) && points.register("collector", TimeStamp(70), 1000, 10));
+        assert_eq!(points.holder(10), Some(("backup", TimeStamp(60), 1000)));
+        assert_eq!(points.services(10).count(), 2);
+        assert_eq!((points.holder(1000), points.services(1000).count()), (None, 0));
+    }
 
     #[test]
     fn a_service_holds_the_safe_point_back_until_it_expires() {

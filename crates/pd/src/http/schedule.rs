@@ -1,0 +1,223 @@
+//! Pages about operators and schedulers.
+
+use axum::{
+    Json,
+    extract::{Path, State},
+};
+use proto::pdpb::OperatorStatus;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Member, Page, from_hex};
+use crate::{
+    Error,
+    core::{
+        operator::{Operator, OperatorKind, Step, steps_to},
+        scheduler::Scheduler,
+    },
+    node::Node,
+};
+
+fn page(operator: &Operator) -> Value {
+    let step = |step: &Step| match step {
+        Step::AddLearner(peer) => json!({ "add-learner": { "store": peer.store_id, "peer": peer.id } }),
+        Step::Promote(peer) => json!({ "promote": { "store": peer.store_id, "peer": peer.id } }),
+        Step::RemovePeer(peer) => json!({ "remove-peer": { "store": peer.store_id, "peer": peer.id } }),
+        Step::TransferLeader { from_store, to_store } => json!({ "transfer-leader": { "from": from_store, "to": to_store } }),
+        Step::LeaveJoint => json!("leave-joint-state"),
+        Step::Split { keys, .. } => json!({ "split": { "keys": keys.iter().map(|key| super::hex(key)).collect::<Vec<_>>() } }),
+    };
+    json!({
+        "region_id": operator.region_id,
+        "kind": operator.kind.name(),
+        "desc": operator.description,
+        "current_step": operator.at,
+        "steps": operator.steps.iter().map(step).collect::<Vec<_>>(),
+        "status": "RUNNING",
+    })
+}
+
+pub(super) async fn operators(State(node): Member) -> Page {
+    node.leading()?;
+    Ok(Json(node.read(|cluster| Value::Array(cluster.live.controller.iter().map(page).collect()))))
+}
+
+pub(super) async fn operator(State(node): Member, Path(region): Path<u64>) -> Page {
+    node.leading()?;
+    let found = node.read(|cluster| {
+        let controller = &cluster.live.controller;
+        let ended = |id| {
+            let ended = controller.ended(id)?;
+            Some(json!({ "region_id": id, "desc": ended.description, "kind": ended.kind.name(), "status": ended.status.as_str_name() }))
+        };
+        controller.of(region).map(page).or_else(|| ended(region))
+    });
+    Ok(Json(found.ok_or(Error::NoOperator(region))?))
+}
+
+pub(super) async fn remove_operator(State(node): Member, Path(region): Path<u64>) -> Page {
+    node.leading()?;
+    match node.write(|cluster| cluster.live.controller.end(region, OperatorStatus::Cancel)) {
+        true => Ok(Json(json!("The operator is canceled."))),
+        false => Err(Error::NoOperator(region).into()),
+    }
+}
+
+/// What can be asked for.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case")]
+pub(super) enum Wanted {
+    TransferLeader {
+        region_id: u64,
+        to_store_id: u64,
+    },
+    AddPeer {
+        region_id: u64,
+        store_id: u64,
+    },
+    RemovePeer {
+        region_id: u64,
+        store_id: u64,
+    },
+    TransferPeer {
+        region_id: u64,
+        from_store_id: u64,
+        to_store_id: u64,
+    },
+    SplitRegion {
+        region_id: u64,
+        #[serde(default)]
+        keys: Vec<String>,
+    },
+    ScatterRegion {
+        region_id: u64,
+        #[serde(default)]
+        group: String,
+    },
+}
+
+pub(super) async fn add_operator(State(node): Member, Json(wanted): Json<Wanted>) -> Page {
+    let leading = node.leading()?;
+    let now = node.now();
+    let effects = match wanted {
+        Wanted::ScatterRegion { region_id, group } => node.write(|cluster| cluster.scatter(region_id, &group, now))?,
+        Wanted::SplitRegion { region_id, keys } => {
+            let keys: Result<Vec<bytes::Bytes>, Error> = keys.iter().map(|key| from_hex(key).map(Into::into)).collect();
+            let keys = keys?;
+            node.write(|cluster| cluster.split(region_id, keys, now))?
+        }
+        Wanted::TransferLeader { region_id, to_store_id } => {
+            move_to(&node, region_id, Some(to_store_id), |stores| {
+                if stores.contains(&to_store_id) { Ok(()) } else { Err("it has no replica on that store") }
+            })
+            .await?
+        }
+        Wanted::AddPeer { region_id, store_id } => move_to(&node, region_id, None, |stores| add(stores, store_id)).await?,
+        Wanted::RemovePeer { region_id, store_id } => move_to(&node, region_id, None, |stores| remove(stores, store_id)).await?,
+        Wanted::TransferPeer { region_id, from_store_id, to_store_id } => {
+            let change = |stores: &mut Vec<u64>| remove(stores, from_store_id).and_then(|()| add(stores, to_store_id));
+            move_to(&node, region_id, None, change).await?
+        }
+    };
+    leading.carry_out(&node, effects);
+    Ok(Json(json!("The operator is created.")))
+}
+
+fn add(stores: &mut Vec<u64>, store: u64) -> Result<(), &'static str> {
+    if stores.contains(&store) {
+        return Err("it has a replica on that store already");
+    }
+    stores.push(store);
+    Ok(())
+}
+
+fn remove(stores: &mut Vec<u64>, store: u64) -> Result<(), &'static str> {
+    let before = stores.len();
+    stores.retain(|known| *known != store);
+    if stores.len() == before { Err("it has no replica on that store") } else { Ok(()) }
+}
+
+async fn move_to(
+    node: &Node,
+    region_id: u64,
+    leader: Option<u64>,
+    change: impl FnOnce(&mut Vec<u64>) -> Result<(), &'static str>,
+) -> Result<Vec<crate::core::Effect>, Error> {
+    let mut id = node.allocate_ids(1).await.ok();
+    let now = node.now();
+    node.write(|cluster| {
+        let region = cluster.state.regions.get(region_id).ok_or(Error::RegionNotFound(region_id))?;
+        let mut stores: Vec<u64> = region.meta.peers.iter().map(|peer| peer.store_id).collect();
+        change(&mut stores).map_err(|reason| Error::NotScheduled { region_id, reason })?;
+        for store in &stores {
+            cluster.state.living_store(*store)?;
+        }
+        if stores.is_empty() {
+            return Err(Error::NotScheduled { region_id, reason: "it would have no replica" });
+        }
+        let steps = steps_to(region, &stores, leader, || id.take()).ok_or(Error::NoLeader)?;
+        let operator = Operator::new(region, OperatorKind::Admin, "asked-for", steps, now);
+        cluster.begin_asked(operator, now)
+    })
+}
+
+pub(super) async fn schedulers(State(node): Member) -> Page {
+    node.leading()?;
+    Ok(Json(node.read(|cluster| {
+        let config = &cluster.state.config.schedulers;
+        let runs = |scheduler: &Scheduler| match scheduler {
+            Scheduler::EvictLeader => !config.evict_leader_stores.is_empty(),
+            other => config.disabled.iter().all(|name| name != other.name()),
+        };
+        json!(Scheduler::ALL.iter().filter(|scheduler| runs(scheduler)).map(|scheduler| scheduler.name()).collect::<Vec<_>>())
+    })))
+}
+
+/// `{"name": "evict-leader-scheduler", "store_id": 1}`; other schedulers by name alone.
+#[derive(Debug, Deserialize)]
+pub(super) struct SchedulerWanted {
+    name: String,
+    store_id: Option<u64>,
+}
+
+fn known(name: &str) -> Result<Scheduler, Error> {
+    // Evicting from one store is named with it when it is removed.
+    let name = if name.starts_with("evict-leader-scheduler") { "evict-leader-scheduler" } else { name };
+    Scheduler::ALL.into_iter().find(|scheduler| scheduler.name() == name).ok_or(Error::Invalid("no scheduler of that name"))
+}
+
+pub(super) async fn add_scheduler(State(node): Member, Json(wanted): Json<SchedulerWanted>) -> Page {
+    let scheduler = known(&wanted.name)?;
+    if scheduler == Scheduler::EvictLeader {
+        let store_id = wanted.store_id.ok_or(Error::Invalid("store_id is missing"))?;
+        node.read(|cluster| cluster.state.living_store(store_id).map(|_| ()))?;
+        node.change_config(|config| {
+            let stores = &mut config.schedulers.evict_leader_stores;
+            if !stores.contains(&store_id) {
+                stores.push(store_id);
+            }
+        })
+        .await?;
+    } else {
+        node.change_config(|config| config.schedulers.disabled.retain(|name| name != scheduler.name())).await?;
+    }
+    Ok(Json(json!("The scheduler is created.")))
+}
+
+/// `evict-leader-scheduler` ends for all stores, `evict-leader-scheduler-1` for one.
+pub(super) async fn remove_scheduler(State(node): Member, Path(name): Path<String>) -> Page {
+    let scheduler = known(&name)?;
+    if scheduler == Scheduler::EvictLeader {
+        let store = name.strip_prefix("evict-leader-scheduler-").map(|id| id.parse::<u64>().map_err(|_| Error::Invalid("no store id")));
+        let store = store.transpose()?;
+        node.change_config(|config| config.schedulers.evict_leader_stores.retain(|id| store.is_some_and(|store| store != *id))).await?;
+    } else {
+        node.change_config(|config| {
+            if config.schedulers.disabled.iter().all(|name| name != scheduler.name()) {
+                config.schedulers.disabled.push(scheduler.name().to_owned());
+            }
+        })
+        .await?;
+    }
+    Ok(Json(json!("The scheduler is removed.")))
+}
