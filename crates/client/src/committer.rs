@@ -288,7 +288,7 @@ impl Committer {
         let mut busy = Backoff::new(self.client.env(), cancel, None, RESOLVE_BUDGET);
         let mut backoff = Backoff::new(self.client.env(), cancel, None, *lock_wait);
         loop {
-            let response = match self.client.store().prewrite(&request).await {
+            let response = match Box::pin(self.client.store().prewrite(&request)).await {
                 // Refused before it was written.
                 Err(Error::StoreBusy) if busy.wait().await? => continue,
                 Err(Error::Undetermined { reason, .. }) => return Err(Error::Undetermined { start_ts: self.start_ts, reason }),

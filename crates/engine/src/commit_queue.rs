@@ -6,7 +6,8 @@
 //! submit ─┘   (the next group gathers here meanwhile)
 //! ```
 //!
-//! While one group is being synced the next one gathers, so the number of syncs adapts to the load by itself and nobody waits for a timer.
+//! While one group is being synced the next one gathers, so the number of syncs adapts to the load by itself. Where it pays, the thread then
+//! waits a moment for those it has just told ([`crate::gather`]).
 //! No synced write ever runs on a thread of the async runtime.
 //!
 //! Invariants:
@@ -22,18 +23,21 @@ use std::{
     pin::Pin,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::{Context, Poll, Waker},
     thread::JoinHandle,
+    time::Instant,
 };
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::{DiskGuard, Engine, Error, Result, WriteBatch, WriteDone};
+use crate::{DiskGuard, Engine, Error, Result, WriteBatch, WriteDone, gather::Gather};
 
 /// A group is cut here, so that the first of many large batches does not wait for all of them.
 const MAX_GROUP_BYTES: usize = 8 << 20;
+/// A server that has written so many groups is under load.
+const LOAD_GROUPS: u64 = 512;
 /// The buffer groups are joined in is given back beyond this size.
 const KEPT_BUFFER_BYTES: usize = 1 << 20;
 
@@ -95,17 +99,21 @@ struct Shared<E> {
     engine: E,
     options: CommitOptions,
     queue: Mutex<Queue>,
-    /// Signalled when the first batch arrives in an empty queue the thread waits at, and when the queue is closed.
+    /// Signalled when as many batches wait as the thread waits for, and when the queue is closed.
     wake: Condvar,
     poison: OnceLock<Error>,
     metrics: CommitMetrics,
+    /// Prepares the engine for load.
+    preparing: Mutex<Option<JoinHandle<()>>>,
+    stopping: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
 struct Queue {
     pending: Vec<Pending>,
     closed: bool,
-    thread_waits: bool,
+    /// The thread waits for so many batches; 0: it does not wait.
+    wanted: usize,
 }
 
 struct Pending {
@@ -124,6 +132,8 @@ impl<E: Engine> CommitQueue<E> {
             wake: Condvar::new(),
             poison: OnceLock::new(),
             metrics: CommitMetrics::default(),
+            preparing: Mutex::default(),
+            stopping: Arc::default(),
         });
         let for_thread = shared.clone();
         let thread = std::thread::Builder::new()
@@ -187,11 +197,10 @@ impl<E: Engine> CommitQueue<E> {
 impl<E: Engine> Handle<E> {
     fn close(&self) {
         self.shared.queue.lock().closed = true;
+        self.shared.stopping.store(true, Ordering::Relaxed);
         self.shared.wake.notify_all();
-        let thread = self.thread.lock().take();
-        if let Some(thread) = thread
-            && thread.thread().id() != std::thread::current().id()
-        {
+        let threads = [self.thread.lock().take(), self.shared.preparing.lock().take()];
+        for thread in threads.into_iter().flatten().filter(|thread| thread.thread().id() != std::thread::current().id()) {
             // A panic of the commit thread has been told to on_fatal already.
             let _ = thread.join();
         }
@@ -205,6 +214,20 @@ impl<E: Engine> Drop for Handle<E> {
 }
 
 impl<E: Engine> Shared<E> {
+    /// There is load: the engine may prepare for it, beside the commits.
+    fn prepare_for_load(&self) {
+        let (engine, stopping) = (self.engine.clone(), self.stopping.clone());
+        let prepare = move || {
+            if let Err(error) = engine.prepare_for_load(&|| stopping.load(Ordering::Relaxed)) {
+                tracing::warn!(%error, "could not prepare the log; synced writes go on at the price of growing files");
+            }
+        };
+        match std::thread::Builder::new().name("log-filler".to_owned()).spawn(prepare) {
+            Ok(thread) => *self.preparing.lock() = Some(thread),
+            Err(error) => tracing::warn!(%error, "cannot start the thread that prepares the log"),
+        }
+    }
+
     fn submit(&self, pending: Pending) {
         if let Some(error) = self.poison.get() {
             return (pending.on_done)(Err(error.clone()));
@@ -225,7 +248,10 @@ impl<E: Engine> Shared<E> {
         }
         self.metrics.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
         queue.pending.push(pending);
-        let wake = std::mem::take(&mut queue.thread_waits);
+        let wake = queue.wanted > 0 && queue.pending.len() >= queue.wanted;
+        if wake {
+            queue.wanted = 0;
+        }
         drop(queue);
         if wake {
             self.wake.notify_one();
@@ -236,8 +262,14 @@ impl<E: Engine> Shared<E> {
         let ended = catch_unwind(AssertUnwindSafe(|| {
             let mut taken = Vec::new();
             let mut joined = WriteBatch::new();
-            while self.take_pending(&mut taken) {
+            let mut gather = Gather::default();
+            while self.take_pending(&mut taken, &mut gather) {
+                let members = taken.len();
+                let started = Instant::now();
                 self.write_all(&mut taken, &mut joined);
+                if self.options.sync_log {
+                    gather.written(members, self.queue.lock().pending.len(), started.elapsed());
+                }
             }
         }));
         if ended.is_err() {
@@ -251,16 +283,27 @@ impl<E: Engine> Shared<E> {
     }
 
     /// Waits for batches and takes all of them; false when the queue is closed and empty.
-    fn take_pending(&self, taken: &mut Vec<Pending>) -> bool {
+    fn take_pending(&self, taken: &mut Vec<Pending>, gather: &mut Gather) -> bool {
         let mut queue = self.queue.lock();
         while queue.pending.is_empty() {
             if queue.closed {
                 return false;
             }
-            queue.thread_waits = true;
+            queue.wanted = 1;
             self.wake.wait(&mut queue);
         }
-        queue.thread_waits = false;
+        let here = queue.pending.len();
+        if let Some((expected, patience)) = gather.wait_for(here) {
+            let until = Instant::now() + patience;
+            while queue.pending.len() < expected && !queue.closed {
+                queue.wanted = expected;
+                if self.wake.wait_until(&mut queue, until).timed_out() {
+                    break;
+                }
+            }
+            gather.waited(here, queue.pending.len());
+        }
+        queue.wanted = 0;
         std::mem::swap(&mut queue.pending, taken);
         true
     }
@@ -288,10 +331,12 @@ impl<E: Engine> Shared<E> {
         if group.is_empty() {
             return;
         }
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         let result = self.write_and_sync(group, joined);
         self.metrics.write_nanos.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        self.metrics.groups.fetch_add(1, Ordering::Relaxed);
+        if self.metrics.groups.fetch_add(1, Ordering::Relaxed) + 1 == LOAD_GROUPS && self.options.sync_log {
+            self.prepare_for_load();
+        }
         self.metrics.batches.fetch_add(group.len() as u64, Ordering::Relaxed);
         self.metrics.bytes.fetch_add(bytes, Ordering::Relaxed);
         let result = result.map_err(|cause| self.fail(cause));

@@ -30,6 +30,7 @@ mod config;
 mod disk_guard;
 mod error;
 mod filter;
+mod gather;
 mod memory;
 mod rocks;
 mod traits;

@@ -137,4 +137,11 @@ pub trait Engine: EngineRead + Clone + Send + Sync + 'static {
 
     /// Sizes and counts for the status page.
     fn disk_stats(&self) -> DiskStats;
+
+    /// Makes synced writes cheaper for a server under load, where the engine has something to prepare for that. Takes seconds, beside all other
+    /// work; ends early when `stop` says so.
+    fn prepare_for_load(&self, stop: &dyn Fn() -> bool) -> Result<()> {
+        let _ = stop;
+        Ok(())
+    }
 }

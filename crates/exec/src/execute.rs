@@ -100,8 +100,16 @@ async fn on_thread_of_its_own<T: Send + 'static>(env: &Env, future: impl Future<
 
 /// Runs a plan with the parameters of `ctx.eval`.
 pub async fn execute(plan: &Arc<PhysicalPlan>, ctx: ExecCtx) -> Result<Execution> {
+    if let Op::PointGet(get) = &plan.root.op
+        && reads_one_key(get)
+        && ctx.stats.is_none()
+        && plan.scalar_subqueries.is_empty()
+        && !plan.waits
+    {
+        return Ok(Execution::Rows(RowStream::new(Rows::One(point_get(get, &plan.root.output, &ctx).await?))));
+    }
     if !plan.waits {
-        return execute_here(plan, ctx).await;
+        return Box::pin(execute_here(plan, ctx)).await;
     }
     let (env, plan) = (ctx.env.clone(), plan.clone());
     let mut execution = Box::pin(on_thread_of_its_own(&env, async move { execute_here(&plan, ctx).await })).await??;
@@ -111,14 +119,13 @@ pub async fn execute(plan: &Arc<PhysicalPlan>, ctx: ExecCtx) -> Result<Execution
     Ok(execution)
 }
 
+/// Anything but the point get that needs no timestamp; in a future of its own allocation, so that the callers' stay small.
 async fn execute_here(plan: &Arc<PhysicalPlan>, mut ctx: ExecCtx) -> Result<Execution> {
     if let Op::PointGet(get) = &plan.root.op
         && ctx.stats.is_none()
         && plan.scalar_subqueries.is_empty()
     {
-        if !reads_one_key(get) {
-            ctx.fix_read_ts().await?;
-        }
+        ctx.fix_read_ts().await?;
         return Ok(Execution::Rows(RowStream::new(Rows::One(point_get(get, &plan.root.output, &ctx).await?))));
     }
     if ctx.read_ts == ReadTs::Newest && reads_tables(plan) {
@@ -140,7 +147,7 @@ async fn execute_here(plan: &Arc<PhysicalPlan>, mut ctx: ExecCtx) -> Result<Exec
     }
     let root = plan.map(|plan| &plan.root);
     if dml::is_write(&root.op) {
-        return Ok(Execution::Affected(Box::pin(dml::run(root, &ctx)).await?));
+        return Ok(Execution::Affected(dml::run(root, &ctx).await?));
     }
     let operator = build(&root, &ctx)?;
     Ok(Execution::Rows(RowStream::new(Rows::Operator(operator, Box::new(ctx)))))

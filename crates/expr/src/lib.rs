@@ -46,7 +46,9 @@ pub use build::build_op;
 pub use build::cast::build_cast;
 pub use build::fold::fold_constants;
 pub use collation::Coercibility;
-pub use context::{BuildCtx, ConnInfo, EvalCtx, LastInsertId, SqlMode, StatementHost, UserVars, Warning, WarningLevel, Warnings};
+pub use context::{
+    BuildCtx, ConnInfo, EvalCtx, LastInsertId, RandStates, SqlMode, StatementHost, UserVars, Warning, WarningLevel, Warnings,
+};
 pub use error::{Error, Result};
 pub use expr::{Call, CallData, Expr, Func};
 pub use functions::time::interval::IntervalUnit;

@@ -393,7 +393,7 @@ impl Session {
         if !pessimistic {
             options.lock_wait = Duration::ZERO;
         }
-        match txn.commit_with(options).await {
+        match Box::pin(txn.commit_with(options)).await {
             Ok(_) => Ok(()),
             Err(error) => {
                 if !txn.has_ended() {
@@ -407,15 +407,20 @@ impl Session {
     /// The rows of a read have been fetched, or nobody wants them any more.
     pub(crate) async fn end_statement(&mut self, own: Option<TxnHandle>, complete: bool) -> Result<(), Error> {
         let done = match own {
-            Some(handle) if complete => Box::pin(self.commit_own(handle, true)).await,
-            Some(handle) => {
-                handle.lock().await.rollback().await;
-                Ok(())
-            }
+            Some(handle) => Box::pin(self.end_own(handle, complete)).await,
             None => Ok(()),
         };
         self.leave_if_free();
         done
+    }
+
+    /// Ends the transaction of a statement whose rows were fetched, or left.
+    async fn end_own(&self, handle: TxnHandle, complete: bool) -> Result<(), Error> {
+        if complete {
+            return self.commit_own(handle, true).await;
+        }
+        handle.lock().await.rollback().await;
+        Ok(())
     }
 }
 

@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use catalog::MdlSession;
-use expr::{ConnInfo, EvalCtx, LastInsertId, UserVars, Warning, WarningLevel, Warnings};
+use expr::{ConnInfo, EvalCtx, LastInsertId, RandStates, UserVars, Warning, WarningLevel, Warnings};
 use parser::Normalized;
 use rustc_hash::FxHashMap;
 use types::{
@@ -362,7 +362,7 @@ impl Session {
             default_week_format: hot.default_week_format,
             warnings: self.warnings.clone(),
             host: Some(self.host.clone()),
-            ..EvalCtx::default()
+            rand: RandStates::default(),
         }
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct Database {
     unsynced: WriteOptions,
     cache: Cache,
     filter: Option<GcFilter>,
+    /// How large a log is made before it is recycled for the first time; 0: logs are not recycled.
+    filled_log_bytes: u64,
     /// Declared last: the directory is given back after RocksDB has closed.
     directory: Directory,
 }
@@ -40,7 +42,7 @@ unsafe impl Send for Handle {}
 unsafe impl Sync for Handle {}
 
 impl Database {
-    pub(super) fn new(db: DB, directory: Directory, cache: Cache, filter: Option<GcFilter>) -> Self {
+    pub(super) fn new(db: DB, directory: Directory, cache: Cache, filter: Option<GcFilter>, filled_log_bytes: u64) -> Self {
         let handles = Cf::ALL.map(|cf| Handle(db.cf_handle(cf.name()).expect("every column family was opened")));
         let mut synced = WriteOptions::default();
         synced.set_sync(true);
@@ -53,6 +55,7 @@ impl Database {
             unsynced: WriteOptions::default(),
             cache,
             filter,
+            filled_log_bytes,
             directory,
         }
     }
@@ -162,6 +165,10 @@ impl Engine for RocksEngine {
             return Ok(0);
         }
         Ok(self.db.db.get_approximate_sizes_cf(self.db.handle(cf), &[rocksdb::Range::new(start, end)]).iter().sum())
+    }
+
+    fn prepare_for_load(&self, stop: &dyn Fn() -> bool) -> Result<()> {
+        self.fill_log(self.db.filled_log_bytes, stop)
     }
 
     fn disk_stats(&self) -> DiskStats {

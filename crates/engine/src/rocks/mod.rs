@@ -20,6 +20,7 @@ mod db;
 mod directory;
 mod ffi;
 mod filter;
+mod logs;
 mod open;
 mod options;
 mod read;

@@ -12,6 +12,9 @@ use super::{
 };
 use crate::{Cf, EngineConfig, Error, GcFilter, Result, batch::family_id, disk_guard::disk_space};
 
+/// A log is filled up to this size before it is recycled for the first time; beyond it, it grows.
+const MAX_FILLED_LOG_BYTES: u64 = 64 << 20;
+
 impl RocksEngine {
     /// Opens (or creates) the data directory `path` without garbage collection.
     pub fn open(path: impl AsRef<Path>, config: &EngineConfig) -> Result<Self> {
@@ -39,7 +42,11 @@ impl RocksEngine {
         let db = DB::open_cf_descriptors(&database_options, directory.db_path(), [default].into_iter().chain(families))
             .map_err(|error| Error::storage("opening the store", error))?;
         check_family_ids(&db)?;
-        Ok(Self { db: Arc::new(Database::new(db, directory, cache, filter)) })
+        let filled_log_bytes = match config.recycle_log_file_num {
+            0 => 0,
+            _ => config.data.write_buffer_size.0.min(config.max_total_wal_size.0 / 2).min(MAX_FILLED_LOG_BYTES),
+        };
+        Ok(Self { db: Arc::new(Database::new(db, directory, cache, filter, filled_log_bytes)) })
     }
 }
 

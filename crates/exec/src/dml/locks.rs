@@ -58,7 +58,7 @@ pub(crate) async fn lock(batch: &[Pending], writer: &TableWriter, txn: &mut Tran
     }
     let mut request = ctx.lock_request(planner::physical::LockWait::Default);
     request.check_not_exists = check_not_exists;
-    match txn.lock_keys(&keys, request).await {
+    match Box::pin(txn.lock_keys(&keys, request)).await {
         Ok(_) => Ok(()),
         Err(client::Error::KeyExists { key, value }) => {
             let found = batch.iter().find_map(|pending| {
