@@ -51,6 +51,7 @@ impl DiskGuardOptions {
 pub struct DiskGuard {
     path: PathBuf,
     options: DiskGuardOptions,
+    capacity_bytes: u64,
     full: AtomicBool,
     available_bytes: AtomicU64,
     progress: Mutex<Progress>,
@@ -72,6 +73,7 @@ impl DiskGuard {
         let guard = Self {
             path: path.to_owned(),
             options,
+            capacity_bytes: capacity,
             full: AtomicBool::new(false),
             available_bytes: AtomicU64::new(available),
             progress: Mutex::new(progress),
@@ -99,6 +101,11 @@ impl DiskGuard {
     /// Whether writes are refused at the moment.
     pub fn is_full(&self) -> bool {
         self.full.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of the file system.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
     }
 
     /// Bytes that were available when the file system was last asked.

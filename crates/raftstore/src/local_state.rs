@@ -88,6 +88,12 @@ pub fn delete_apply_state(batch: &mut WriteBatch, region_id: u64) {
     batch.delete(Cf::Meta, &key(region_id, KIND_APPLY));
 }
 
+/// Removes all states of a region that has never lived.
+pub fn delete_region(batch: &mut WriteBatch, region_id: u64) {
+    batch.delete(Cf::Meta, &key(region_id, KIND_REGION));
+    delete_apply_state(batch, region_id);
+}
+
 /// What the region is and whether the replica lives.
 pub fn region_state(engine: &impl EngineRead, region_id: u64) -> Result<Option<RegionLocalState>> {
     read(engine, &key(region_id, KIND_REGION), region_id, "region state")

@@ -41,9 +41,11 @@ mod range_scanner;
 mod record_floor;
 mod safe_point;
 mod storage;
+mod store_wide;
 mod write;
 
 pub use deadlock::WaitEdge;
 pub use error::{Error, Result};
 pub use range_scanner::{RangeScanner, ScanSettings};
 pub use storage::{Storage, StorageOptions};
+pub use store_wide::StoreWide;

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use base::{KeyRange, TimeStamp};
-use engine::{Cf, Engine, ReadTier, WriteBatch, WriteQueue};
+use engine::{Cf, Engine, WriteBatch, WriteQueue};
 use env::Env;
 use mvcc::{LockPolicy, MvccReader};
 
@@ -21,10 +21,8 @@ use crate::{
     pessimistic_locks::PessimisticLocks,
     record_floor::TxnRecordFloor,
     safe_point::SafePoints,
+    store_wide::{SAFE_POINT_KEY, StoreWide},
 };
-
-/// Where the published safe point is kept in the `meta` column family: u64, big-endian.
-const SAFE_POINT_KEY: &[u8] = b"txn/safe-point";
 
 /// What a store needs to know when it is opened.
 pub struct StorageOptions {
@@ -36,12 +34,14 @@ pub struct StorageOptions {
     pub filter_safe_point: Arc<AtomicU64>,
     /// How long a lock request waits that does not say so itself, in milliseconds.
     pub default_lock_wait_ms: u64,
+    /// What it shares with other storages of the process; `None` when it is the only one.
+    pub store_wide: Option<StoreWide>,
 }
 
 impl StorageOptions {
     /// Options for a store whose engine has no filter, or the given one.
     pub fn new(env: Env, max_ts: TimeStamp, filter_safe_point: Arc<AtomicU64>) -> Self {
-        Self { env, max_ts, filter_safe_point, default_lock_wait_ms: 1000 }
+        Self { env, max_ts, filter_safe_point, default_lock_wait_ms: 1000, store_wide: None }
     }
 }
 
@@ -103,12 +103,9 @@ impl<E: Engine> Inner<E> {
 impl<E: Engine> Storage<E> {
     /// Opens a store over an engine, and over what makes its writes durable. Waits for the disk: called once, at start-up.
     pub fn open(engine: E, writes: impl WriteQueue, options: StorageOptions) -> Result<Self> {
-        let safe_point = match engine.get(Cf::Meta, SAFE_POINT_KEY, ReadTier::Any)? {
-            None => TimeStamp::ZERO,
-            Some(bytes) => match <[u8; 8]>::try_from(&bytes[..]) {
-                Ok(bytes) => TimeStamp(u64::from_be_bytes(bytes)),
-                Err(_) => return Err(Error::InvalidRequest("the safe point on disk is damaged")),
-            },
+        let store_wide = match options.store_wide {
+            Some(shared) => shared,
+            None => StoreWide::open(&engine, options.filter_safe_point)?,
         };
         // Nobody below it lives on: readers of the future are above, transactions of the past are dead or resolved by their locks.
         let stored_locks = MvccReader::new(&engine).scan_locks(b"", b"", usize::MAX, |_| true)?.len();
@@ -120,9 +117,9 @@ impl<E: Engine> Storage<E> {
             max_ts: MaxTs::new(options.max_ts),
             in_flight: InFlightCommits::default(),
             pessimistic: PessimisticLocks::default(),
-            waits: LockWaitQueues::default(),
+            waits: store_wide.waits,
             stored_locks: AtomicI64::new(stored_locks as i64),
-            safe_points: Arc::new(SafePoints::new(safe_point, options.filter_safe_point)),
+            safe_points: store_wide.safe_points,
             record_floor: TxnRecordFloor::new(options.max_ts),
             garbage: GarbageCounters::default(),
             engine,
@@ -239,7 +236,7 @@ pub(crate) fn lock_policy(context: Option<&proto::kvrpcpb::Context>, no_stored_l
 pub(crate) mod tests {
     use base::TimeStamp;
     use bytes::Bytes;
-    use engine::{CommitOptions, CommitQueue, MemEngine};
+    use engine::{CommitOptions, CommitQueue, MemEngine, ReadTier};
     use proto::kvrpcpb::{GetRequest, Mutation, PrewriteRequest, ScanRequest};
 
     use super::*;

@@ -40,7 +40,12 @@ impl ReadPermit {
         self.term
     }
 
-    /// The region as it was when the permission was given.
+    /// The region.
+    pub fn region_id(&self) -> u64 {
+        self.cell.region_id
+    }
+
+    /// The version of the region when the permission was given.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -55,7 +60,12 @@ pub struct RegionWrites<E: Engine> {
 }
 
 impl<E: Engine> WriteQueue for RegionWrites<E> {
-    fn submit(&self, batch: WriteBatch, _frees_space: bool, on_done: WriteDone) {
+    fn submit(&self, batch: WriteBatch, frees_space: bool, on_done: WriteDone) {
+        if let Some(guard) = self.store.inner.disk_guard.as_ref().filter(|_| !frees_space)
+            && let Err(error) = guard.check(batch.size_bytes() as u64)
+        {
+            return on_done(Err(error));
+        }
         let write = WriteProposal { term: self.term, version: self.version, batch, done: on_done };
         self.store.inner.post(&self.cell, PeerMessage::Write(write));
     }
@@ -138,8 +148,21 @@ impl<E: Engine> RaftStore<E> {
         Ok(ReadPermit { cell, term, version, confirmed: true })
     }
 
-    /// Whether what was read under a permission may be told.
-    pub fn confirm(&self, permit: &ReadPermit) -> Result<()> {
+    /// Whether what was read under a permission may be told: the region is led from here, unchanged, in the same term. A lease that has
+    /// ended meanwhile is renewed by asking the others.
+    pub async fn confirm(&self, permit: &ReadPermit) -> Result<()> {
+        if self.still_leads(permit)? {
+            return Ok(());
+        }
+        let again = self.read_permit(permit.cell.region_id, permit.version).await?;
+        match again.term == permit.term {
+            true => self.still_leads(&again).map(|_| ()),
+            false => Err(Error::StaleCommand),
+        }
+    }
+
+    /// Whether the permission holds on by itself; an error where it cannot be renewed either.
+    fn still_leads(&self, permit: &ReadPermit) -> Result<bool> {
         let view = permit.cell.view();
         region::check_version(&view.region, permit.version)?;
         permit.cell.check_borders(&view)?;
@@ -147,10 +170,7 @@ impl<E: Engine> RaftStore<E> {
             return Err(Error::NotLeader { region_id: permit.cell.region_id, leader: view.leader });
         }
         let now = self.inner.env.now();
-        match permit.confirmed || view.lease_until.is_some_and(|until| now < until) {
-            true => Ok(()),
-            false => Err(Error::StaleCommand),
-        }
+        Ok(permit.confirmed || view.lease_until.is_some_and(|until| now < until))
     }
 
     /// Where writes go that are computed under a permission.
@@ -203,6 +223,13 @@ impl<E: Engine> RaftStore<E> {
     pub fn report(&self, region_id: u64) {
         if let Some(cell) = self.inner.cell(region_id) {
             self.inner.post(&cell, PeerMessage::Report);
+        }
+    }
+
+    /// Measures a region and asks for its split where it is too large.
+    pub fn measure(&self, region_id: u64) {
+        if let Some(cell) = self.inner.cell(region_id) {
+            self.inner.jobs.push(super::jobs::Job::CheckSize { cell });
         }
     }
 

@@ -104,7 +104,7 @@ impl<E: Engine> RaftStore<E> {
             return Ok(());
         }
         let (start, end) = region::engine_range(&region);
-        let measured = self.measure(&start, &end)?;
+        let measured = self.read_through(&start, &end)?;
         cell.size_bytes.store(measured.bytes, Ordering::Relaxed);
         let config = &self.inner.config;
         let too_large = measured.bytes >= config.region_split_bytes || measured.keys >= config.region_split_keys;
@@ -123,7 +123,7 @@ impl<E: Engine> RaftStore<E> {
     }
 
     /// Reads a range through: how large it is, and where it can be cut into parts of two thirds of the limits.
-    fn measure(&self, start: &[u8], end: &[u8]) -> Result<Measured> {
+    fn read_through(&self, start: &[u8], end: &[u8]) -> Result<Measured> {
         let config = &self.inner.config;
         let options = IterOptions { lower: Some(start.to_vec()), upper: Some(end.to_vec()), skip_cache: true, ..IterOptions::default() };
         let mut iter = self.inner.engine.iter(Cf::Data, options)?;

@@ -49,7 +49,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use engine::Engine;
+use engine::{DiskGuard, Engine};
 use env::Env;
 use parking_lot::{Condvar, Mutex, RwLock};
 use proto::{
@@ -117,6 +117,8 @@ pub struct StoreOptions<E: Engine> {
     pub log: Arc<dyn RaftLog>,
     /// Directory of snapshot files.
     pub snapshots: PathBuf,
+    /// Refuses writes in time when the disk fills up.
+    pub disk_guard: Option<Arc<DiskGuard>>,
     /// To other stores.
     pub transport: Arc<dyn Transport>,
     /// To the placement driver.
@@ -143,6 +145,7 @@ struct Inner<E: Engine> {
     engine: E,
     log: Arc<dyn RaftLog>,
     snapshots: SnapshotDirectory,
+    disk_guard: Option<Arc<DiskGuard>>,
     transport: Arc<dyn Transport>,
     placement: Arc<dyn Placement>,
     on_fatal: Box<dyn Fn(&Error) + Send + Sync>,
@@ -169,6 +172,7 @@ impl<E: Engine> RaftStore<E> {
             engine: options.engine,
             log: options.log,
             snapshots: SnapshotDirectory::open(options.snapshots)?,
+            disk_guard: options.disk_guard,
             transport: options.transport,
             placement: options.placement,
             on_fatal: options.on_fatal,

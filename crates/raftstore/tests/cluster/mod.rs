@@ -149,6 +149,7 @@ impl Cluster {
             engine,
             log: Arc::new(log),
             snapshots: path.join("snap"),
+            disk_guard: None,
             transport: Arc::new(Wire(self.network.clone())),
             placement: Arc::new(Wire(self.network.clone())),
             on_fatal: Box::new(move |error| panic!("store {id} failed: {error}")),
@@ -216,7 +217,7 @@ impl Cluster {
                 && let Ok(permit) = store.read_permit(view.region.id, region::epoch(&view.region).version).await
             {
                 let value = Self::stored(&store, key);
-                if store.confirm(&permit).is_ok() {
+                if store.confirm(&permit).await.is_ok() {
                     return value;
                 }
             }
