@@ -27,6 +27,9 @@ use crate::{Error, Result};
 /// More trailing spaces than any indexed column can hold.
 const MAX_PADDING: u64 = 1 << 20;
 
+/// Room for the keys of most entries: prefix, two numbers and a handle.
+const KEY_RESERVE: usize = 64;
+
 /// What is needed to write and read the entries of one index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexCodec {
@@ -106,6 +109,7 @@ impl IndexCodec {
     fn encode_parts(&self, values: &[DatumRef<'_>], key: &mut Vec<u8>) -> Result<bool> {
         debug_assert_eq!(values.len(), self.parts.len());
         key.clear();
+        key.reserve(KEY_RESERVE);
         push_index_prefix(key, self.table, self.index);
         let mut distinct = self.unique;
         for (part, value) in self.parts.iter().zip(values) {

@@ -16,6 +16,8 @@
 use crate::{Cf, Error, Result};
 
 const HEADER_LEN: usize = 12;
+/// What a batch has room for from the beginning: a changed row with its old version and an index entry.
+const FIRST_RESERVE: usize = 1024;
 const COUNT_AT: usize = 8;
 const TAG_DELETE: u8 = 0x04;
 const TAG_PUT: u8 = 0x05;
@@ -178,14 +180,15 @@ impl WriteBatch {
     #[inline]
     fn ensure_header(&mut self) {
         if self.data.is_empty() {
+            self.data.reserve(FIRST_RESERVE);
             self.data.extend_from_slice(&[0; HEADER_LEN]);
         }
     }
 
     #[inline]
     fn begin(&mut self, tag: u8, cf: Cf, payload_len: usize) {
-        self.data.reserve(payload_len + HEADER_LEN + 12);
         self.ensure_header();
+        self.data.reserve(payload_len + 12);
         self.count += 1;
         self.store_count();
         self.data.push(tag);
