@@ -156,6 +156,8 @@ pub struct Peer {
     was_leader: bool,
     /// Ticks since each member was heard of; leaders only.
     silent_ticks: FxHashMap<u64, u64>,
+    /// Members that are behind or silent, as the placement driver was told last.
+    troubled: usize,
     log_bytes: u64,
     written: PeerReport,
     size_hint: u64,
@@ -213,6 +215,7 @@ impl Peer {
             rest: rest::Rest::default(),
             was_leader: false,
             silent_ticks: FxHashMap::default(),
+            troubled: 0,
             log_bytes: 0,
             written: PeerReport::default(),
             size_hint: 0,
@@ -299,8 +302,28 @@ impl Peer {
                 *ticks += 1;
             }
             self.cut_log_when_long(effects);
+            let troubled = self.members_in_trouble();
+            // The placement driver waits for a new member to catch up before it goes on.
+            effects.report |= troubled != self.troubled;
+            self.troubled = troubled;
         }
         self.tick_rest(effects);
+    }
+
+    fn members_in_trouble(&self) -> usize {
+        let others = self.region().peers.iter().filter(|peer| peer.id != self.peer.id);
+        others.map(|peer| usize::from(self.is_pending(peer.id)) + usize::from(self.silence_of(peer.id).is_some())).sum()
+    }
+
+    /// Whether a member needs entries that are not in the log any more, or has not answered yet.
+    fn is_pending(&self, peer_id: u64) -> bool {
+        let truncated = self.raw.store().truncated_index();
+        self.raw.raft.prs().get(peer_id).is_none_or(|progress| progress.matched < truncated.max(1))
+    }
+
+    /// Ticks since a member was heard of, if these are too many.
+    fn silence_of(&self, peer_id: u64) -> Option<u64> {
+        self.silent_ticks.get(&peer_id).copied().filter(|silent| *silent > self.config.election_ticks as u64)
     }
 
     /// A message from another store.
@@ -418,13 +441,11 @@ impl Peer {
             return report;
         }
         let region = self.region().clone();
-        let truncated = self.raw.store().truncated_index();
         for peer in region.peers.iter().filter(|peer| peer.id != self.peer.id) {
-            let silent = self.silent_ticks.get(&peer.id).copied().unwrap_or(0);
-            if silent > self.config.election_ticks as u64 {
+            if let Some(silent) = self.silence_of(peer.id) {
                 report.down_ticks.push((*peer, silent));
             }
-            if self.raw.raft.prs().get(peer.id).is_none_or(|progress| progress.matched < truncated.max(1)) {
+            if self.is_pending(peer.id) {
                 report.pending.push(*peer);
             }
         }

@@ -42,7 +42,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::JoinHandle,
     time::Duration,
@@ -150,6 +150,7 @@ struct Inner<E: Engine> {
     placement: Arc<dyn Placement>,
     on_fatal: Box<dyn Fn(&Error) + Send + Sync>,
     failed: AtomicBool,
+    ticks: AtomicU64,
     cells: RwLock<FxHashMap<u64, Arc<Cell>>>,
     polls: WorkQueue<Arc<Cell>>,
     applies: WorkQueue<Arc<Cell>>,
@@ -177,6 +178,7 @@ impl<E: Engine> RaftStore<E> {
             placement: options.placement,
             on_fatal: options.on_fatal,
             failed: AtomicBool::new(false),
+            ticks: AtomicU64::new(0),
             cells: RwLock::default(),
             polls: WorkQueue::default(),
             applies: WorkQueue::default(),
@@ -235,10 +237,18 @@ impl<E: Engine> RaftStore<E> {
         !*stop
     }
 
-    /// A tick passes for every replica that is not at rest.
+    /// A tick passes for every replica that is not at rest; one at rest costs a look.
     pub fn tick(&self) {
+        let ticks = self.inner.ticks.fetch_add(1, Ordering::Relaxed);
         let cells = self.inner.cells.read();
-        for cell in cells.values().filter(|cell| !cell.resting.load(Ordering::Acquire)) {
+        for cell in cells.values() {
+            if cell.resting.load(Ordering::Acquire) {
+                // The placement driver acts on reports: one that rests is reported too, and goes on resting.
+                if (ticks + cell.region_id).is_multiple_of(REPORT_TICKS) {
+                    self.inner.post(cell, cell::PeerMessage::Report);
+                }
+                continue;
+            }
             // A replica that is late gets one tick, not all it has missed: its election timer must not run faster than time.
             if !cell.tick_waits.swap(true, Ordering::AcqRel) {
                 self.inner.post(cell, cell::PeerMessage::Tick);
