@@ -3,7 +3,7 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/trine/target
 export CARGO_TERM_COLOR ?= auto
 BIN := $(CARGO_TARGET_DIR)/release/trine
 
-.PHONY: help setup build run test lint bench bin-path
+.PHONY: help setup build run test interop lint bench bin-path
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,6 +19,9 @@ run: build ## Build and start a server on 127.0.0.1:4000 with its data in ./trin
 
 test: build ## Run all tests
 	scripts/test
+
+interop: build ## Run the ecosystem's Go clients against our processes (needs Go)
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) scripts/test-interop
 
 lint: setup ## Check formatting, lints, docs, layering and file sizes
 	scripts/lint

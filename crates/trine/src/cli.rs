@@ -2,15 +2,24 @@
 
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::{Args, Parser, Subcommand};
 
 /// A horizontally scalable SQL database that speaks MySQL.
 ///
 /// Without arguments it starts everything in one process: a durable, transactional database in ./trine-data that MySQL clients reach at
 /// 127.0.0.1:4000 as user root without a password.
 #[derive(Debug, Parser)]
-#[command(name = "trine", version, after_help = "Connect with:  mysql --host 127.0.0.1 --port 4000 --user root")]
+#[command(
+    name = "trine",
+    version,
+    args_conflicts_with_subcommands = true,
+    after_help = "Connect with:  mysql --host 127.0.0.1 --port 4000 --user root"
+)]
 pub struct Cli {
+    /// A role to run by itself.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
     /// Directory of the store; created when missing [default: trine-data]
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
@@ -28,6 +37,57 @@ pub struct Cli {
     pub status_port: Option<u16>,
 
     /// Configuration file (TOML); flags win over it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Least severe level that is logged: error, warn, info, debug or trace [default: info]
+    #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
+    pub log_level: Option<String>,
+}
+
+/// Roles that run as processes of their own.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// One member of the placement driver: timestamps, ids, where regions are and where they should be.
+    Pd(PdArgs),
+}
+
+/// Flags of `trine pd`; they win over the file.
+#[derive(Args, Debug)]
+pub struct PdArgs {
+    /// Name of the member, unique in the cluster [default: pd]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// Directory of log and snapshots; created when missing [default: trine-NAME]
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<String>,
+
+    /// URLs to serve clients on [default: http://127.0.0.1:2379]
+    #[arg(long, value_name = "URLS")]
+    pub client_urls: Option<String>,
+
+    /// URLs clients are told [default: those of --client-urls]
+    #[arg(long, value_name = "URLS")]
+    pub advertise_client_urls: Option<String>,
+
+    /// URLs to serve the other members on [default: http://127.0.0.1:2380]
+    #[arg(long, value_name = "URLS")]
+    pub peer_urls: Option<String>,
+
+    /// URLs the other members are told [default: those of --peer-urls]
+    #[arg(long, value_name = "URLS")]
+    pub advertise_peer_urls: Option<String>,
+
+    /// First members of a new cluster: name=peer-url,… [default: this member alone]
+    #[arg(long, value_name = "NAME=URL,…")]
+    pub initial_cluster: Option<String>,
+
+    /// Client URLs of members of a running cluster to join
+    #[arg(long, value_name = "URLS")]
+    pub join: Option<String>,
+
+    /// Configuration file (TOML)
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 

@@ -194,6 +194,13 @@ section!(
 #[derive(Debug)]
 pub struct ConfigError(String);
 
+impl ConfigError {
+    /// An error that says `text`.
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+}
+
 impl std::fmt::Display for ConfigError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
@@ -211,16 +218,9 @@ impl Config {
     }
 
     fn parse(text: &str) -> Result<(Self, Vec<String>), String> {
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string().trim_end().to_owned())?;
+        let config: Config = parse_checked(text, &OPTIONAL_KEYS)?;
         let mut given = BTreeSet::new();
-        flatten(&table, "", &mut given);
-        let known = known_keys();
-        for key in &given {
-            if !known.contains(key) {
-                return Err(unknown_key(key, &known));
-            }
-        }
-        let config: Config = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        flatten(&text.parse().map_err(|error: toml::de::Error| error.to_string())?, "", &mut given);
         let notes = NO_EFFECT_IN_ONE_PROCESS
             .iter()
             .filter(|(key, _)| given.contains(*key))
@@ -246,10 +246,22 @@ impl Config {
     }
 }
 
+/// Reads a file of a role. Its keys are those of the defaults and `optional`, which the defaults do not show because they are empty there.
+pub fn parse_checked<C: Default + Serialize + serde::de::DeserializeOwned>(text: &str, optional: &[&str]) -> Result<C, String> {
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string().trim_end().to_owned())?;
+    let mut given = BTreeSet::new();
+    flatten(&table, "", &mut given);
+    let known = known_keys::<C>(optional);
+    if let Some(key) = given.iter().find(|key| !known.contains(*key)) {
+        return Err(unknown_key(key, &known));
+    }
+    toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
+}
+
 /// All keys of a file, dotted.
-fn known_keys() -> BTreeSet<String> {
-    let mut keys: BTreeSet<String> = OPTIONAL_KEYS.iter().map(|key| (*key).to_owned()).collect();
-    let defaults = toml::Table::try_from(Config::default()).expect("the defaults are representable in TOML");
+fn known_keys<C: Default + Serialize>(optional: &[&str]) -> BTreeSet<String> {
+    let mut keys: BTreeSet<String> = optional.iter().map(|key| (*key).to_owned()).collect();
+    let defaults = toml::Table::try_from(C::default()).expect("the defaults are representable in TOML");
     flatten(&defaults, "", &mut keys);
     keys
 }

@@ -14,11 +14,11 @@ use std::{
     time::Duration,
 };
 
+use ::pd::EmbeddedPd;
 use anyhow::{Context as _, Result};
 use client::{Client, ClientOptions};
 use engine::{CommitOptions, CommitQueue, DiskGuard, GcFilter, RocksEngine};
 use env::Env;
-use pd::EmbeddedPd;
 use session::{Domain, DomainConfig, PasswordHasher};
 use sql::{Metrics, Server, ServerConfig, StatusServer, WorkerOptions};
 use tokio::signal::unix::{SignalKind, signal};
@@ -77,7 +77,7 @@ fn configuration(cli: &Cli) -> Result<(Config, Vec<String>)> {
 }
 
 /// Every connection takes a descriptor, and so does every table file.
-fn raise_descriptor_limit() {
+pub fn raise_descriptor_limit() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: both calls get a pointer to a local variable of the type they want.
     unsafe {

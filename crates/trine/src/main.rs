@@ -4,6 +4,8 @@ mod cli;
 mod config;
 mod embedded;
 mod logging;
+mod pd;
+mod pd_config;
 
 use std::process::ExitCode;
 
@@ -21,7 +23,11 @@ pub static ALLOCATOR_SETTINGS: &[u8; 29] = b"tcache_gc_incr_bytes:4194304\0";
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
-    match embedded::run(&cli) {
+    let ended = match &cli.command {
+        Some(cli::Command::Pd(args)) => pd::run(args),
+        None => embedded::run(&cli),
+    };
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("trine: {error:#}");
