@@ -1,5 +1,7 @@
-# One profile and one target folder for run, test and bench: the C++ engine takes a quarter of an hour to compile, once a machine.
+# One profile and one target folder for run, test and bench; the C++ engine is compiled once a machine and linked from scripts/env's folder.
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/trine/target
+export ROCKSDB_STATIC := 1
+export ROCKSDB_LIB_DIR ?= $(shell . scripts/env && echo $$ROCKSDB_LIB_DIR)
 export CARGO_TERM_COLOR ?= auto
 BIN := $(CARGO_TARGET_DIR)/release/trine
 

@@ -1,0 +1,1 @@
+//! Nothing of its own: what counts is the static library that building `librocksdb-sys` leaves behind.
