@@ -1,3 +1,5 @@
+//! The region tree under test: overlaps, epochs, neighbours.
+
 use proptest::prelude::*;
 use proto::metapb::{Peer, RegionEpoch};
 

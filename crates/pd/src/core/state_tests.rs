@@ -1,3 +1,5 @@
+//! The core state under test: commands in, state and answers out.
+
 use proptest::prelude::*;
 use proto::{
     metapb::{Peer, Region, RegionEpoch, StoreLabel},
