@@ -76,7 +76,7 @@ impl TimestampOracle {
     }
 
     /// `count` timestamps with the same physical part, the greatest of which is answered. `count` must be above zero and fit the logical
-    /// counter ([`MAX_BATCH`]).
+    /// counter (`MAX_BATCH`).
     pub fn next_batch(&self, wall_ms: u64, count: u64) -> NextTimestamp {
         assert!((1..=MAX_BATCH).contains(&count), "a batch of {count} timestamps");
         let mut last = self.last.load(Ordering::Relaxed);
