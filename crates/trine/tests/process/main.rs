@@ -4,6 +4,7 @@ mod bad_input;
 mod command_line;
 mod crash;
 mod isolation;
+mod pd;
 mod scripts;
 mod sysbench;
 
