@@ -20,7 +20,7 @@ use types::{Chunk, Column, FieldType};
 use crate::memory::Reservation;
 use crate::operator::{BoxOperator, Operator};
 use crate::plan_ref::PlanRef;
-use crate::spill::{SpillFile, SpillReader, SpillWriter};
+use crate::spill::{SpillFile, SpillWriter};
 use crate::{ExecCtx, Result};
 
 const OPERATOR: &str = "HashAgg";
@@ -82,7 +82,7 @@ impl HashAgg {
             let mut pass = Pass::new(&plan, depth);
             let mut reservation = context.memory.reserve(OPERATOR);
             let mut reader = file.read()?;
-            while let Some(chunk) = read_chunk(&mut reader, &types, context.vars.chunk_rows)? {
+            while let Some(chunk) = reader.next_chunk(context.vars.chunk_rows)? {
                 context.check()?;
                 pass.push(&chunk, &plan, &types, &mut reservation, &context)?;
             }
@@ -91,13 +91,6 @@ impl HashAgg {
         let (pass, reservation) = ctx.run_blocking(OPERATOR, job).await?;
         self.finish(pass, reservation)
     }
-}
-
-fn read_chunk(reader: &mut SpillReader, types: &[FieldType], rows: usize) -> Result<Option<Chunk>> {
-    let mut chunk = Chunk::new(types, rows.min(1024));
-    let mut key = Vec::new();
-    while chunk.rows() < rows && reader.next(&mut key, &mut chunk)? {}
-    Ok((chunk.rows() > 0).then_some(chunk))
 }
 
 impl Pass {

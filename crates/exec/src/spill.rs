@@ -99,6 +99,11 @@ fn push_cell(out: &mut Vec<u8>, value: DatumRef<'_>, ty: &FieldType) -> Result<(
 }
 
 impl SpillFile {
+    /// How many rows there are.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
     /// Reads the file from its start.
     pub(crate) fn read(mut self) -> Result<SpillReader> {
         self.file.seek(SeekFrom::Start(0)).map_err(failed(self.operator))?;
@@ -113,6 +118,14 @@ impl SpillFile {
 }
 
 impl SpillReader {
+    /// The next rows without their keys, at most `rows` of them; `None` at the end.
+    pub(crate) fn next_chunk(&mut self, rows: usize) -> Result<Option<Chunk>> {
+        let mut chunk = Chunk::new(&self.types, rows.min(1024));
+        let mut key = Vec::new();
+        while chunk.rows() < rows && self.next(&mut key, &mut chunk)? {}
+        Ok((chunk.rows() > 0).then_some(chunk))
+    }
+
     /// Reads the next row: its key replaces `key`, its cells are appended to `chunk`. False at the end.
     pub(crate) fn next(&mut self, key: &mut Vec<u8>, chunk: &mut Chunk) -> Result<bool> {
         if self.left == 0 {

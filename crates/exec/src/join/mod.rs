@@ -1,7 +1,7 @@
 //! Joins: one matching machinery under four ways to find candidates.
 //!
 //! ```text
-//!   HashJoin     builds one side whole, probes with the other
+//!   HashJoin     builds one side whole, or part by part from files, probes with the other
 //!   IndexJoin    builds the rows looked up for a batch of outer rows, probes with the batch
 //!   Apply        builds the inner rows of one outer row, probes with it
 //!   MergeJoin    builds the run of right rows with one key, probes with the left rows of that key
@@ -19,5 +19,6 @@ pub(crate) mod hash_join;
 pub(crate) mod index_join;
 pub(crate) mod merge_join;
 pub(crate) mod null_aware;
+pub(crate) mod partition;
 pub(crate) mod probe;
 pub(crate) mod shape;

@@ -24,7 +24,12 @@ pub(crate) struct JoinShape {
 impl JoinShape {
     /// Types of the build side's rows.
     pub(crate) fn build_types(&self) -> &[FieldType] {
-        match self.build {
+        self.types(self.build)
+    }
+
+    /// Types of one side's rows.
+    pub(crate) fn types(&self, side: Side) -> &[FieldType] {
+        match side {
             Side::Left => &self.left_types,
             Side::Right => &self.right_types,
         }
