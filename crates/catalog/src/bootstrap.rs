@@ -6,6 +6,9 @@
 //! | version | what it brought |
 //! |---|---|
 //! | 1 | databases `mysql` and `test`; grant tables; `root@'%'` without password |
+//! | 2 | `mysql.global_variables` |
+//!
+//! A store of an older version gets what it misses at the next start, in one transaction too.
 
 use base::{DatabaseId, KeyRange, TableId};
 use client::{Client, ScanOptions, Transaction, TxnOptions, WriteFlags};
@@ -24,7 +27,7 @@ use crate::{
 };
 
 /// The version this program bootstraps to.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Bootstraps the store unless that has been done.
 pub async fn run(client: &Client) -> Result<()> {
@@ -32,11 +35,13 @@ pub async fn run(client: &Client) -> Result<()> {
         let mut txn = client.begin(TxnOptions::default());
         match Meta::new(&mut txn).bootstrap().await? {
             Some(info) if info.version > VERSION => return Err(Error::NewerBootstrap { found: info.version, known: VERSION }),
-            Some(_) => return Ok(()),
-            None => {}
+            Some(info) if info.version == VERSION => return Ok(()),
+            Some(info) => upgrade(&mut txn, info, client.env().wall_ms()).await?,
+            None => {
+                refuse_foreign_store(&mut txn).await?;
+                create_all(&mut txn, client.env().wall_ms()).await?;
+            }
         }
-        refuse_foreign_store(&mut txn).await?;
-        create_all(&mut txn, client.env().wall_ms()).await?;
         match txn.commit().await {
             Ok(_) => return Ok(()),
             // Another process was quicker; look again.
@@ -55,6 +60,21 @@ async fn refuse_foreign_store(txn: &mut Transaction) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Adds the system tables that came after the store's version.
+async fn upgrade(txn: &mut Transaction, info: BootstrapInfo, now_ms: u64) -> Result<()> {
+    let mut meta = Meta::new(txn);
+    let mut diff = SchemaDiff::default();
+    let mysql = meta.databases().await?.into_iter().find(|database| database.name == "mysql");
+    let mysql = mysql.expect("the first version has made the database of system tables").id;
+    for definition in TABLES.iter().filter(|definition| definition.since > info.version) {
+        let table = definition.build(TableId(meta.allocate_ids(1).await?), mysql, now_ms);
+        meta.put_table(&table)?;
+        diff.tables.push((mysql, table.id));
+    }
+    meta.next_schema_version(diff).await?;
+    meta.put_bootstrap(&BootstrapInfo { version: VERSION, ..info })
 }
 
 async fn create_all(txn: &mut Transaction, now_ms: u64) -> Result<()> {

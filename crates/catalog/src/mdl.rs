@@ -159,6 +159,11 @@ impl MdlSession {
         Err(Stale { table })
     }
 
+    /// The schema version at which the running statement or transaction has first used a table.
+    pub fn first_use(&self, table: TableId) -> Option<u64> {
+        self.slot.uses.lock().iter().find(|used| used.table == table).map(|used| used.version)
+    }
+
     /// Ends all uses: the autocommit statement or the transaction is over.
     pub fn leave(&self) {
         self.slot.uses.lock().clear();

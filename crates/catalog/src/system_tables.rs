@@ -1,4 +1,5 @@
-//! The stored tables of the `mysql` database: accounts and privileges (MySQL 8.0 manual, 8.2.3 "Grant Tables").
+//! The stored tables of the `mysql` database: accounts and privileges (MySQL 8.0 manual, 8.2.3 "Grant Tables"), and `global_variables`, the
+//! values that SET PERSIST keeps.
 //!
 //! Columns and their defaults are MySQL's, so that statements of administration tools that read or write these tables work. ENUM('N','Y')
 //! columns are kept as CHAR(1), SET columns as VARCHAR with comma-separated words. Names are compared by bytes, as MySQL compares
@@ -18,6 +19,8 @@ pub(crate) struct SystemTable {
     pub name: &'static str,
     /// Its columns in groups, in order.
     columns: &'static [Columns],
+    /// The bootstrap version that brought it.
+    pub since: u32,
     /// How many leading columns make the primary key.
     key_parts: usize,
 }
@@ -113,6 +116,7 @@ pub(crate) const TABLES: &[SystemTable] = &[
                 ("User_attributes", Nullable(&LongText)),
             ]),
         ],
+        since: 1,
         key_parts: 2,
     },
     SystemTable {
@@ -121,6 +125,7 @@ pub(crate) const TABLES: &[SystemTable] = &[
             Columns::Default(&[("Host", Char(255), ""), ("Db", Char(64), ""), ("User", Char(32), "")]),
             Columns::Flags(DATABASE_FLAGS),
         ],
+        since: 1,
         key_parts: 3,
     },
     SystemTable {
@@ -136,6 +141,7 @@ pub(crate) const TABLES: &[SystemTable] = &[
             Columns::Plain(&[("Timestamp", Nullable(&Timestamp))]),
             Columns::Default(&[("Table_priv", Name(255), ""), ("Column_priv", Name(255), "")]),
         ],
+        since: 1,
         key_parts: 4,
     },
     SystemTable {
@@ -151,6 +157,7 @@ pub(crate) const TABLES: &[SystemTable] = &[
             Columns::Plain(&[("Timestamp", Nullable(&Timestamp))]),
             Columns::Default(&[("Column_priv", Name(255), "")]),
         ],
+        since: 1,
         key_parts: 5,
     },
     SystemTable {
@@ -159,6 +166,7 @@ pub(crate) const TABLES: &[SystemTable] = &[
             Columns::Default(&[("USER", Char(32), ""), ("HOST", Char(255), ""), ("PRIV", Char(32), "")]),
             Columns::Flags(&["WITH_GRANT_OPTION"]),
         ],
+        since: 1,
         key_parts: 3,
     },
     SystemTable {
@@ -172,6 +180,7 @@ pub(crate) const TABLES: &[SystemTable] = &[
             ]),
             Columns::Flags(&["WITH_ADMIN_OPTION"]),
         ],
+        since: 1,
         key_parts: 4,
     },
     SystemTable {
@@ -182,7 +191,14 @@ pub(crate) const TABLES: &[SystemTable] = &[
             ("DEFAULT_ROLE_HOST", Char(255), "%"),
             ("DEFAULT_ROLE_USER", Char(32), ""),
         ])],
+        since: 1,
         key_parts: 4,
+    },
+    SystemTable {
+        name: "global_variables",
+        columns: &[Columns::Default(&[("Variable_name", Char(64), "")]), Columns::Plain(&[("Variable_value", Nullable(&LongText))])],
+        since: 2,
+        key_parts: 1,
     },
 ];
 

@@ -115,7 +115,7 @@ pub enum Error {
     #[error("the thread of this statement has ended; the server's log says why")]
     ThreadEnded,
     /// Known to MySQL and not supported yet (1235).
-    #[error("This version of Trine doesn't yet support '{0}'")]
+    #[error("This version of MySQL doesn't yet support '{0}'")]
     Unsupported(&'static str),
 }
 

@@ -2,7 +2,10 @@
 
 mod support;
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use catalog::{SchemaState, TableInfo};
 use codec::Handle;
@@ -87,4 +90,58 @@ async fn writers_go_on_while_an_index_is_built() {
     }
     let checked = s.check("w").await.expect("consistent");
     assert_eq!(checked.entries, 2 * checked.rows);
+}
+
+/// Rows trade unique values while a unique index over them is built: an entry that one row leaves may be another's already.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn rows_trade_values_while_a_unique_index_is_built() {
+    const ROWS: i64 = 200;
+    let (server, mut s) = Server::with(&["CREATE TABLE w (id INT PRIMARY KEY, k INT)"]).await;
+    let values = (0..ROWS).map(|k| format!("({k}, {k})")).collect::<Vec<_>>().join(",");
+    s.run(&format!("INSERT INTO w VALUES {values}")).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut writers = Vec::new();
+    for at in 0..4_i64 {
+        let (mut session, stop) = (server.session(), stop.clone());
+        writers.push(tokio::spawn(async move {
+            let mut round = 0;
+            while !stop.load(Ordering::Relaxed) {
+                round += 1;
+                // Each writer has values of its own, so that only rows of one writer ever collide.
+                let value = (round % (ROWS / 4)) * 4 + at;
+                let partner = ROWS + value;
+                for sql in [
+                    format!("UPDATE w SET k = k + 100000 WHERE id = {value}"),
+                    format!("INSERT INTO w VALUES ({partner}, {value})"),
+                    format!("DELETE FROM w WHERE id = {partner}"),
+                    format!("REPLACE INTO w VALUES ({partner}, {value})"),
+                    format!("UPDATE w SET k = -{value} - 1 WHERE id = {partner}"),
+                    format!("UPDATE w SET k = {value} WHERE id = {value}"),
+                    format!("DELETE FROM w WHERE id = {partner}"),
+                ] {
+                    session.begin(at % 2 == 0).await;
+                    let done = session.try_run(&sql).await;
+                    let committed = session.commit().await;
+                    // An optimistic transaction may lose to the backfill; then the statement is made again as it was.
+                    if done.is_err() || committed.is_err() {
+                        session.begin(true).await;
+                        session.run(&sql).await;
+                        session.commit().await.expect("commits with locks");
+                    }
+                }
+            }
+        }));
+    }
+    for _ in 0..5 {
+        s.run("CREATE UNIQUE INDEX uk ON w (k)").await;
+        s.check("w").await.expect("consistent while rows are written");
+        s.run("DROP INDEX uk ON w").await;
+    }
+    s.run("CREATE UNIQUE INDEX uk ON w (k)").await;
+    stop.store(true, Ordering::Relaxed);
+    for writer in writers {
+        writer.await.expect("finishes");
+    }
+    let checked = s.check("w").await.expect("consistent");
+    assert_eq!((checked.rows, checked.entries), (ROWS as u64, ROWS as u64));
 }

@@ -51,7 +51,8 @@ impl Expr {
             Expr::Call(call) => call.coercibility,
             _ if self.eval_type() != EvalType::String => Coercibility::Numeric,
             Expr::Column { .. } => Coercibility::Implicit,
-            Expr::Constant { .. } | Expr::Param { .. } => Coercibility::Coercible,
+            Expr::Constant { .. } => Coercibility::Coercible,
+            Expr::Param { coercibility, .. } => *coercibility,
         }
     }
 }

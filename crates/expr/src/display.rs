@@ -24,8 +24,10 @@ fn write_constant(f: &mut fmt::Formatter<'_>, value: &Datum, class: EvalType) ->
         Datum::Null => f.write_str("NULL"),
         Datum::Int(v) => write!(f, "{v}"),
         Datum::UInt(v) => write!(f, "{v}"),
-        Datum::Float(v) => write!(f, "{v}"),
-        Datum::Double(v) => write!(f, "{v}"),
+        Datum::Float(_) | Datum::Double(_) => {
+            let text = value.as_ref().to_text(&types::FieldType::double());
+            f.write_str(&String::from_utf8_lossy(&text))
+        }
         Datum::Decimal(v) => write!(f, "{v}"),
         Datum::Bytes(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) if class == EvalType::String || class == EvalType::Json => {

@@ -167,7 +167,7 @@ pub enum Error {
     #[error("Query execution was interrupted")]
     Interrupted,
     /// Something MySQL has and this server does not yet (1235).
-    #[error("This version of Trine doesn't yet support '{feature}'")]
+    #[error("This version of MySQL doesn't yet support '{feature}'")]
     NotSupported {
         /// The feature's name.
         feature: String,

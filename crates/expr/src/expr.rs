@@ -49,6 +49,8 @@ pub enum Expr {
         index: usize,
         /// Its type.
         ty: FieldType,
+        /// How strongly it insists on its collation: as a literal, or as the column that a subquery or an outer row gives.
+        coercibility: Coercibility,
     },
     /// An operator, function or cast.
     Call(Box<Call>),
@@ -147,7 +149,7 @@ impl PartialEq for Expr {
             (Expr::Constant { value: a, ty: x }, Expr::Constant { value: b, ty: y }) => {
                 a == b && x.tp == y.tp && x.collation == y.collation
             }
-            (Expr::Param { index: a, ty: x }, Expr::Param { index: b, ty: y }) => a == b && x.tp == y.tp,
+            (Expr::Param { index: a, ty: x, .. }, Expr::Param { index: b, ty: y, .. }) => a == b && x.tp == y.tp,
             (Expr::Call(a), Expr::Call(b)) => a == b,
             _ => false,
         }

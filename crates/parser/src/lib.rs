@@ -25,6 +25,9 @@ pub use digest::digest;
 pub use error::{ParseError, ParseErrorKind, SizeKind};
 pub use normalize::{MAX_NORMALIZED_BYTES, Normalized, normalize, normalize_bytes, normalize_into};
 
+/// Statements that are recognised and not modelled: what error 1235 names, and an example of each.
+pub use parser::UNSUPPORTED as UNSUPPORTED_STATEMENTS;
+
 use ast::Stmt;
 use parser::Parser;
 

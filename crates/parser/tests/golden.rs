@@ -49,6 +49,16 @@ fn printed(stmt: &Stmt) -> String {
     }
 }
 
+#[test]
+fn every_listed_statement_is_recognised_and_unsupported() {
+    for (feature, example) in parser::UNSUPPORTED_STATEMENTS {
+        match parse(example, &ParseOptions::default()).as_deref() {
+            Ok([Stmt::Unsupported(found)]) => assert_eq!(found.feature, *feature, "{example}"),
+            other => panic!("{example}: {other:?}"),
+        }
+    }
+}
+
 fn answer(case: &Case) -> String {
     match parse(&case.sql, &case.opts) {
         Ok(stmts) => stmts.iter().map(printed).collect::<Vec<_>>().join(";\n"),

@@ -170,6 +170,11 @@ impl Accounts {
         if client.privileges.has(Bit::Super) { Ok(()) } else { Err(denied(&format!("SUPER or {privilege}"))) }
     }
 
+    /// Fails unless the client may stop the server.
+    pub(crate) fn check_shutdown(&self, client: &ClientInfo) -> Result<(), Error> {
+        if client.privileges.has(Bit::Shutdown) { Ok(()) } else { Err(denied("SHUTDOWN")) }
+    }
+
     /// Fails unless the client may change accounts.
     pub(crate) fn check_accounts(&self, client: &ClientInfo) -> Result<(), Error> {
         if client.privileges.has(Bit::CreateUser) { Ok(()) } else { Err(denied("CREATE USER")) }

@@ -27,13 +27,8 @@ fn table_report(rows: Vec<Vec<Datum>>) -> StatementResult {
 
 impl Session {
     /// KILL.
-    pub(crate) fn run_kill(&mut self, kill: &KillStmt) -> Result<(), Error> {
-        let id = match &kill.id {
-            parser::ast::Expr::Literal(parser::ast::Literal::Int(id), _) => u64::try_from(*id).unwrap_or(0),
-            parser::ast::Expr::Literal(parser::ast::Literal::UInt(id), _) => *id,
-            parser::ast::Expr::Func(call) if call.name.eq_ignore_ascii_case("connection_id") => self.handle.id().0,
-            _ => return Err(Error::unsupported("KILL with an expression")),
-        };
+    pub(crate) async fn run_kill(&mut self, kill: &KillStmt) -> Result<(), Error> {
+        let id = self.evaluate(&kill.id).await?.as_u64().unwrap_or(0);
         let unknown = || MysqlError::new(mysql_error::ER_NO_SUCH_THREAD, format!("Unknown thread id: {id}"));
         let owner = self.domain.connections().user_of(ConnectionId(id)).ok_or_else(unknown)?;
         if owner != self.client.user && self.domain.accounts().check_admin(&self.client, "CONNECTION_ADMIN").is_err() {
@@ -45,6 +40,13 @@ impl Session {
         if id == self.handle.id().0 {
             return Err(MysqlError::new(mysql_error::ER_QUERY_INTERRUPTED, "Query execution was interrupted").into());
         }
+        Ok(())
+    }
+
+    /// SHUTDOWN: answered first; then running statements finish, as after SIGTERM.
+    pub(crate) fn run_shutdown(&mut self) -> Result<(), Error> {
+        self.domain.accounts().check_shutdown(&self.client)?;
+        self.domain.request_stop();
         Ok(())
     }
 
@@ -86,14 +88,19 @@ impl Session {
                     rows.push(row(format!("{database}.{table}"), "status", "OK"));
                 }
                 Err(error) => {
-                    let full =
-                        format!("{}.{}", name.schema.as_deref().or(self.connection.database.as_deref()).unwrap_or(""), name.name.as_str());
+                    let full = self.full_name(name);
                     rows.push(row(full.clone(), "Error", &error.to_mysql().message));
                     rows.push(row(full, "status", "Operation failed"));
                 }
             }
         }
         Ok(table_report(rows))
+    }
+
+    /// Database and name of a table that may not exist.
+    fn full_name(&self, name: &TableName) -> String {
+        let database = name.schema.as_deref().or(self.connection.database.as_deref()).unwrap_or("");
+        format!("{database}.{}", name.name.as_str())
     }
 
     /// CHECK TABLE checks indexes against rows; OPTIMIZE and REPAIR have nothing to do.
@@ -106,20 +113,30 @@ impl Session {
         };
         let mut rows = Vec::new();
         for name in &maintenance.tables {
-            let (database, table) = self.existing_table(name)?;
-            let full = format!("{database}.{table}");
+            let found = self.existing_table(name);
+            let full = match &found {
+                Ok((database, table)) => format!("{database}.{table}"),
+                Err(_) => self.full_name(name),
+            };
             let mut row = |kind: &str, message: &str| rows.push(vec![text(full.clone()), text(op), text(kind), text(message)]);
-            if let Some(note) = note {
-                row("note", note);
-                row("status", "OK");
+            if let Err(error) = found {
+                row("Error", &error.to_mysql().message);
+                row("status", "Operation failed");
                 continue;
             }
-            match self.check_table(name, None).await {
-                Ok(()) => row("status", "OK"),
-                Err(error) => {
-                    row("error", &error.to_mysql().message);
-                    row("status", "Operation failed");
+            match (maintenance.kind, note) {
+                (MaintenanceKind::Repair, Some(note)) => row("note", note),
+                (_, Some(note)) => {
+                    row("note", note);
+                    row("status", "OK");
                 }
+                (_, None) => match self.check_table(name, None).await {
+                    Ok(()) => row("status", "OK"),
+                    Err(error) => {
+                        row("error", &error.to_mysql().message);
+                        row("status", "Operation failed");
+                    }
+                },
             }
         }
         Ok(table_report(rows))
@@ -194,6 +211,12 @@ impl Session {
         let (database, table) = self.existing_table(name)?;
         let schema = self.domain.catalog().current();
         let Some(info) = schema.table(&database, &table) else { return Ok(()) };
+        if let Some(index) = index
+            && info.index(index).is_none_or(|index| !index.state.is_public())
+        {
+            let message = format!("Key '{index}' doesn't exist in table '{}'", info.name);
+            return Err(MysqlError::new(mysql_error::ER_KEY_DOES_NOT_EXITS, message).into());
+        }
         let placement = Placement { txn: None, pessimistic: false, read_ts: ReadTs::Newest, own: false };
         let eval = self.eval_ctx(std::sync::Arc::from([]), false);
         let ctx = self.bare_ctx(&placement, schema, eval);

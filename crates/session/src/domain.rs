@@ -15,16 +15,17 @@ use ddl::Ddl;
 use parking_lot::Mutex;
 use planner::StatsSource;
 use stats::{StatsCache, TableStats};
-use tokio::task::JoinHandle;
+use tokio::{sync::Notify, task::JoinHandle};
 
 use crate::{
     Error,
     accounts::Accounts,
     background,
     connections::ConnectionRegistry,
+    persisted,
     plan_cache::SharedPlans,
     users::PasswordHasher,
-    vars::{GlobalVars, find},
+    vars::{Definition, GlobalVars, find},
 };
 
 /// How a server's SQL layer is set up.
@@ -63,6 +64,7 @@ pub struct Domain {
     version: String,
     hasher: Arc<dyn PasswordHasher>,
     background: Mutex<Vec<JoinHandle<()>>>,
+    stop: Notify,
 }
 
 /// Statistics as the planner asks for them.
@@ -110,9 +112,11 @@ impl Domain {
             started: Instant::now(),
             version,
             background: Mutex::default(),
+            stop: Notify::new(),
         });
         stats::store::load(&domain.client, domain.stats()).await?;
         domain.accounts.reload(&domain).await?;
+        persisted::load(&domain).await?;
         *domain.background.lock() = background::start(&domain);
         Ok(domain)
     }
@@ -155,6 +159,31 @@ impl Domain {
     /// Global variables.
     pub fn globals(&self) -> &GlobalVars {
         &self.globals
+    }
+
+    /// Sets a global variable, and what follows from it.
+    pub(crate) fn set_global(&self, definition: &'static Definition, value: Option<String>) {
+        self.globals.set(definition, value);
+        if definition.name == "max_connections" {
+            self.connections.set_limit(self.globals.number("max_connections") as usize);
+        }
+    }
+
+    /// The port clients connect to is known: the variable `port`.
+    pub fn set_port(&self, port: u16) {
+        if let Some(definition) = find("port") {
+            self.globals.set(definition, Some(port.to_string()));
+        }
+    }
+
+    /// SHUTDOWN: whoever started the server is to stop it.
+    pub(crate) fn request_stop(&self) {
+        self.stop.notify_one();
+    }
+
+    /// Completes when a client has asked for the end of the server.
+    pub async fn stop_requested(&self) {
+        self.stop.notified().await;
     }
 
     /// Accounts and privileges.

@@ -8,6 +8,12 @@ pub enum Error {
     /// An error that is in MySQL's form already.
     #[error("{}", .0.message)]
     Mysql(MysqlError),
+    /// A bug: the statement panicked.
+    #[error("Internal error: {message}. The transaction was rolled back and the connection is closed")]
+    Panicked {
+        /// What the panic said.
+        message: String,
+    },
     /// The text is no statement.
     #[error(transparent)]
     Parse(#[from] parser::ParseError),
@@ -46,14 +52,14 @@ impl From<MysqlError> for Error {
 impl Error {
     /// Understood, but not supported yet: 1235 naming the feature.
     pub(crate) fn unsupported(feature: &str) -> Self {
-        let message = format!("This version of Trine doesn't yet support '{feature}'");
-        Error::Mysql(MysqlError::new(types::mysql_error::ER_NOT_SUPPORTED_YET, message))
+        Error::Mysql(MysqlError::not_supported(feature))
     }
 
     /// What the client is told.
     pub fn to_mysql(&self) -> MysqlError {
         match self {
             Error::Mysql(error) => error.clone(),
+            Error::Panicked { .. } => MysqlError::new(types::mysql_error::ER_UNKNOWN_ERROR, self.to_string()),
             Error::Parse(error) => MysqlError { code: error.code(), sqlstate: error.sqlstate(), message: error.to_string() },
             Error::Plan(error) => error.to_mysql(),
             Error::Exec(error) => error.to_mysql(),

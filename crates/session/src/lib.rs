@@ -28,6 +28,8 @@ mod domain;
 mod error;
 mod explain;
 mod host;
+mod panics;
+mod persisted;
 mod plan_cache;
 mod prepared;
 mod result;

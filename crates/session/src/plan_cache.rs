@@ -18,7 +18,7 @@ use std::{
     },
 };
 
-use base::TableId;
+use base::{TableId, TimeStamp};
 use catalog::InfoSchema;
 use expr::SqlMode;
 use parking_lot::Mutex;
@@ -57,6 +57,8 @@ pub struct CachedPlan {
     pub columns: Arc<[OutputColumn]>,
     /// The stored tables it names, each once.
     pub tables: Vec<TableId>,
+    /// When the youngest definition among them was made: older snapshots must look before they use the plan.
+    pub youngest_definition: TimeStamp,
     /// Whether it reads tables that the server computes.
     pub has_virtual_tables: bool,
     /// The schema it was made for.
@@ -240,12 +242,15 @@ impl CachedPlan {
         tables.sort_unstable();
         tables.dedup();
         let columns = std::mem::take(&mut plan.output).into();
+        let defined = tables.iter().filter_map(|id| schema.table_ref(*id)).map(|table| table.update_ts);
+        let youngest_definition = defined.max().unwrap_or(TimeStamp::ZERO);
         let has_virtual_tables = plan.tables.iter().any(|used| catalog::infoschema_tables::is_virtual_database(&used.database));
         Arc::new(Self {
             has_virtual_tables,
             plan: Arc::new(plan),
             columns,
             tables,
+            youngest_definition,
             schema,
             key: key.bytes(),
             env: key.env.clone(),

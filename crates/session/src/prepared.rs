@@ -1,12 +1,12 @@
 //! Prepared statements, of the protocol and of `PREPARE`.
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 
 use parser::{ParseOptions, Parsed, ast::Stmt};
 use planner::physical::OutputColumn;
 use types::mysql_error::{self, MysqlError};
 
-use crate::{Error, session::Session};
+use crate::{Error, panics::catching, session::Session};
 
 /// A prepared statement.
 pub(crate) struct Prepared {
@@ -29,7 +29,11 @@ pub struct PreparedInfo {
 impl Session {
     /// Prepares a statement; errors of names and grammar are found now.
     pub async fn prepare(&mut self, sql: &[u8]) -> Result<PreparedInfo, MysqlError> {
-        self.prepare_text(sql).await.map_err(|error| error.to_mysql())
+        let done = catching(pin!(self.prepare_text(sql))).await;
+        match done {
+            Ok(info) => Ok(info),
+            Err(error) => Err(self.failed(error).await),
+        }
     }
 
     pub(crate) async fn prepare_text(&mut self, sql: &[u8]) -> Result<PreparedInfo, Error> {

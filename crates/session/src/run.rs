@@ -272,7 +272,11 @@ impl Session {
     }
 
     async fn run_read(&mut self, run: &Run<'_>) -> Result<StatementResult, Error> {
-        let done = match self.place_read().await {
+        let placed = match self.place_read().await {
+            Ok(placement) => self.check_definitions(run.cached, &placement).map(|()| placement),
+            Err(error) => Err(error),
+        };
+        let done = match placed {
             Ok(placement) => {
                 let ctx = self.exec_ctx(run, &placement, None);
                 exec::execute(&run.cached.plan, ctx).await.map_err(Error::from)
@@ -301,6 +305,10 @@ impl Session {
         let stats = analyzes.then(|| crate::explain::runtime_stats(&run.cached.plan));
         let (execution, _) = self.run_until_settled(run, stats.clone()).await?;
         let Execution::Affected(affected) = execution else { return Ok(StatementResult::Done(Outcome::default())) };
+        match self.txn.is_some() {
+            true => self.note_changes(&affected.changes),
+            false => self.count_changes(&affected.changes),
+        }
         if let Some(stats) = stats {
             return Ok(StatementResult::Rows(crate::explain::plan_rows(run.cached, Some(&stats))));
         }
@@ -321,6 +329,7 @@ impl Session {
     /// EXPLAIN ANALYZE of a read: the rows are counted and dropped.
     async fn run_analyzed(&mut self, run: &Run<'_>) -> Result<StatementResult, Error> {
         let placement = self.place_read().await?;
+        self.check_definitions(run.cached, &placement)?;
         let stats = crate::explain::runtime_stats(&run.cached.plan);
         let ctx = self.exec_ctx(run, &placement, Some(stats.clone()));
         if let Execution::Rows(mut stream) = exec::execute(&run.cached.plan, ctx).await? {
@@ -339,6 +348,14 @@ impl Session {
         for attempt in 0.. {
             lock |= attempt >= OPTIMISTIC_TRIES;
             let placement = self.place_write(lock).await?;
+            if let Err(error) = self.check_definitions(run.cached, &placement) {
+                if placement.own
+                    && let Some(handle) = &placement.txn
+                {
+                    handle.lock().await.rollback().await;
+                }
+                return Err(error);
+            }
             let done = self.run_once(run, &placement, stats.clone()).await;
             let error = match done {
                 Ok(done) => return Ok(done),

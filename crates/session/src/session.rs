@@ -10,7 +10,7 @@
 //! Between statements a session holds: variables, the open transaction, prepared statements, what diagnostics statements show. No call blocks
 //! its thread, and dropping a call's future in the middle leaves a session that can only be closed.
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 
 use catalog::MdlSession;
 use expr::{ConnInfo, EvalCtx, LastInsertId, RandStates, UserVars, Warning, WarningLevel, Warnings};
@@ -27,6 +27,7 @@ use crate::{
     connections::{ConnectionHandle, Identity},
     domain::Domain,
     host::Host,
+    panics::catching,
     plan_cache::{FrontPlans, PlanEnv},
     prepared::Prepared,
     result::{ResultRows, RowSource, StatementResult},
@@ -168,8 +169,11 @@ impl Session {
     /// Runs the first statement of a text. Also says how many bytes belong to it: the next one begins there.
     pub async fn query(&mut self, sql: &[u8]) -> Result<(StatementResult, usize), MysqlError> {
         self.start_statement(sql);
-        let done = self.run_text(sql).await;
-        self.told(done)
+        let done = catching(pin!(self.run_text(sql))).await;
+        match done {
+            Ok(done) => Ok(done),
+            Err(error) => Err(self.failed(error).await),
+        }
     }
 
     /// Executes a prepared statement.
@@ -178,8 +182,11 @@ impl Session {
             let text = prepared.text.clone();
             self.start_statement(&text);
         }
-        let done = self.run_prepared(id, values).await;
-        self.told(done)
+        let done = catching(pin!(self.run_prepared(id, values))).await;
+        match done {
+            Ok(done) => Ok(done),
+            Err(error) => Err(self.failed(error).await),
+        }
     }
 
     /// The next rows of a result; `None` when the statement is over.
@@ -187,7 +194,7 @@ impl Session {
         let next = match &mut rows.source {
             RowSource::Finished => return Ok(None),
             RowSource::Ready(chunks) => Ok(chunks.pop_front()),
-            RowSource::Stream(stream, _) => stream.next().await.map_err(Error::from),
+            RowSource::Stream(stream, _) => catching(pin!(async { Ok(stream.next().await?) })).await,
         };
         match next {
             Ok(Some(chunk)) => {
@@ -196,12 +203,14 @@ impl Session {
             }
             Ok(None) => {
                 self.found_rows = rows.rows;
-                let done = self.finish_rows(rows, true).await;
-                self.told(done.map(|()| None))
+                match self.finish_rows(rows, true).await {
+                    Ok(()) => Ok(None),
+                    Err(error) => Err(self.failed(error).await),
+                }
             }
             Err(error) => {
                 let _ = self.finish_rows(rows, false).await; // The first error is the one to tell.
-                self.told(Err(error))
+                Err(self.failed(error).await)
             }
         }
     }
@@ -322,14 +331,17 @@ impl Session {
         }
     }
 
-    /// Turns a result into what the client is told, and an error into a condition that SHOW WARNINGS shows.
-    fn told<T>(&mut self, done: Result<T, Error>) -> Result<T, MysqlError> {
-        done.map_err(|error| {
-            let error = error.to_mysql();
-            self.row_count = -1;
-            self.warnings.push(Warning { level: WarningLevel::Error, code: error.code, message: error.message.clone() });
-            error
-        })
+    /// What the client is told of an error, which also becomes a condition that SHOW WARNINGS shows.
+    pub(crate) async fn failed(&mut self, error: Error) -> MysqlError {
+        if let Error::Panicked { message } = &error {
+            tracing::error!(connection = self.handle.id().0, message, "a statement panicked; its connection is closed");
+            self.domain.connections().kill(self.handle.id(), false);
+            Box::pin(self.rollback()).await;
+        }
+        let error = error.to_mysql();
+        self.row_count = -1;
+        self.warnings.push(Warning { level: WarningLevel::Error, code: error.code, message: error.message.clone() });
+        error
     }
 
     /// What plans of this session depend on.

@@ -19,7 +19,7 @@ impl Session {
     pub(crate) async fn run_set(&mut self, set: &SetStmt) -> Result<Outcome, Error> {
         for item in &set.items {
             if let SetItem::System { scope, name, .. } = item {
-                vars::settable(name, *scope == Some(VarScope::Global))?;
+                vars::settable(name, !matches!(scope, None | Some(VarScope::Session)))?;
             }
         }
         for item in &set.items {
@@ -41,11 +41,7 @@ impl Session {
     }
 
     async fn set_system(&mut self, scope: Option<VarScope>, name: &Ident, value: &SetValue) -> Result<(), Error> {
-        let global = match scope {
-            None | Some(VarScope::Session) => false,
-            Some(VarScope::Global) => true,
-            Some(VarScope::Persist | VarScope::PersistOnly) => return Err(Error::unsupported("SET PERSIST")),
-        };
+        let global = !matches!(scope, None | Some(VarScope::Session));
         let definition = vars::settable(name, global)?;
         let value = match value {
             SetValue::Default => None,
@@ -53,10 +49,14 @@ impl Session {
             SetValue::Expr(Expr::Column(column)) if column.table.is_none() => Some(Datum::Bytes(column.name.as_bytes().to_vec())),
             SetValue::Expr(expr) => Some(self.evaluate(expr).await?),
         };
-        if global { self.set_global(definition, value.as_ref()) } else { self.set_session(definition, value.as_ref()).await }
+        match scope {
+            None | Some(VarScope::Session) => self.set_session(definition, value.as_ref()).await,
+            Some(scope) => self.set_global(scope, definition, value.as_ref()).await,
+        }
     }
 
-    fn set_global(&mut self, definition: &'static Definition, value: Option<&Datum>) -> Result<(), Error> {
+    /// SET GLOBAL, PERSIST (which is also for later starts) and PERSIST_ONLY (which is for later starts only).
+    async fn set_global(&mut self, scope: VarScope, definition: &'static Definition, value: Option<&Datum>) -> Result<(), Error> {
         self.domain.accounts().check_admin(&self.client, "SYSTEM_VARIABLES_ADMIN")?;
         let text = match value {
             Some(value) => {
@@ -68,9 +68,11 @@ impl Session {
             }
             None => None,
         };
-        self.domain.globals().set(definition, text);
-        if definition.name == "max_connections" {
-            self.domain.connections().set_limit(self.domain.globals().number("max_connections") as usize);
+        if matches!(scope, VarScope::Persist | VarScope::PersistOnly) {
+            crate::persisted::store(&self.domain, definition, text.as_deref().unwrap_or(definition.default)).await?;
+        }
+        if scope != VarScope::PersistOnly {
+            self.domain.set_global(definition, text);
         }
         Ok(())
     }

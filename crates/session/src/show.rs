@@ -19,7 +19,7 @@ impl Session {
     /// Runs SHOW.
     pub(crate) async fn run_show(&mut self, show: ShowStmt) -> Result<StatementResult, Error> {
         let table = match &show.kind {
-            ShowKind::CreateTable(name) | ShowKind::CreateView(name) => self.show_create_table(name)?,
+            ShowKind::CreateTable(name) | ShowKind::CreateView(name) => self.show_create_table(name).await?,
             ShowKind::CreateDatabase { name, if_not_exists } => self.show_create_database(name, *if_not_exists)?,
             ShowKind::Warnings(_) | ShowKind::Errors(_) | ShowKind::CountWarnings | ShowKind::CountErrors => {
                 self.show_conditions(&show.kind)
@@ -167,13 +167,14 @@ impl Session {
         }
     }
 
-    fn show_create_table(&self, name: &TableName) -> Result<ResultRows, Error> {
+    async fn show_create_table(&self, name: &TableName) -> Result<ResultRows, Error> {
         let (database, table) = self.existing_table(name)?;
         let schema = self.domain.catalog().current();
         let Some(info) = schema.table(&database, &table) else { return Err(Error::unsupported("SHOW CREATE of this table")) };
-        // Before the first value is given out, the table's start is what comes next.
-        let next = self.domain.catalog().auto_ids().peek_cached(info.id, catalog::AutoIdKind::AutoIncrement);
-        let next = next.or(Some(info.auto_increment_start));
+        let next = match info.auto_increment_column() {
+            Some(_) => Some(self.domain.catalog().auto_ids().peek(info.id, catalog::AutoIdKind::AutoIncrement).await?),
+            None => None,
+        };
         let sql = catalog::show_create::show_create_table(&info, next, self.time_zone());
         Ok(ResultRows::table(
             &[("Table", FieldType::varchar(64)), ("Create Table", FieldType::longtext())],

@@ -38,7 +38,7 @@ impl Session {
             Stmt::Show(show) => return self.run_show(*show).await,
             Stmt::Describe(describe) => return self.run_describe(describe).await,
             Stmt::Explain(explain) => return self.explain_other(*explain),
-            Stmt::Kill(kill) => self.run_kill(&kill)?,
+            Stmt::Kill(kill) => self.run_kill(&kill).await?,
             Stmt::Flush(flush) => self.run_flush(&flush).await?,
             Stmt::AnalyzeTable(analyze) => return self.run_analyze(&analyze).await,
             Stmt::TableMaintenance(maintenance) => return self.run_maintenance(&maintenance).await,
@@ -47,7 +47,7 @@ impl Session {
             Stmt::Execute(execute) => return Box::pin(self.run_execute(&execute)).await,
             Stmt::Deallocate(name) => self.run_deallocate(&name)?,
             Stmt::Do(exprs) => self.run_do(exprs).await?,
-            Stmt::Shutdown => return Err(Error::unsupported("SHUTDOWN")),
+            Stmt::Shutdown => self.run_shutdown()?,
             Stmt::LockTables(_) => return Err(Error::unsupported("LOCK TABLES")),
             Stmt::UnlockTables => {}
             Stmt::LoadData(_) => return Err(Error::unsupported("LOAD DATA")),

@@ -15,10 +15,10 @@
 use std::sync::Arc;
 
 use client::{CommitOptions, Isolation, Stage, Transaction, TxnOptions};
-use exec::{ReadTs, TxnHandle};
+use exec::{ReadTs, TxnHandle, dml::TableChanges};
 use types::mysql_error::{self, MysqlError};
 
-use crate::{Error, session::Session};
+use crate::{Error, plan_cache::CachedPlan, session::Session};
 
 /// A transaction that outlives its statements.
 pub(crate) struct OpenTxn {
@@ -26,8 +26,20 @@ pub(crate) struct OpenTxn {
     pub pessimistic: bool,
     pub isolation: Isolation,
     pub read_only: bool,
-    savepoints: Vec<(String, Stage)>,
+    /// What it has done to the row counts of tables, for the statistics once it is committed.
+    pub changes: RowChanges,
+    savepoints: Vec<Savepoint>,
 }
+
+/// A point a transaction can go back to.
+struct Savepoint {
+    name: String,
+    stage: Stage,
+    changes: RowChanges,
+}
+
+/// Changes of tables' rows, each table once.
+pub(crate) type RowChanges = smallvec::SmallVec<[TableChanges; 2]>;
 
 /// Characteristics that SET TRANSACTION gave to the next transaction only.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,6 +93,7 @@ impl Session {
             pessimistic,
             isolation,
             read_only: read_only.or(next.read_only).unwrap_or(hot.read_only),
+            changes: RowChanges::new(),
             savepoints: Vec::new(),
         });
     }
@@ -106,7 +119,10 @@ impl Session {
         };
         self.mdl.leave();
         match committed {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                self.count_changes(&open.changes);
+                Ok(())
+            }
             Err(error) => Err(self.commit_error(error)),
         }
     }
@@ -114,6 +130,24 @@ impl Session {
     /// How long a commit of this session waits for the locks of others, and what stops it.
     pub(crate) fn commit_options(&self) -> CommitOptions {
         CommitOptions { lock_wait: self.vars.hot.exec.lock_wait, cancel: self.handle.token().clone() }
+    }
+
+    /// Tells the statistics what was committed.
+    pub(crate) fn count_changes(&self, changes: &[TableChanges]) {
+        for change in changes {
+            self.domain.stats().record_changes(change.table, change.rows, change.modified);
+        }
+    }
+
+    /// A statement has succeeded inside the open transaction.
+    pub(crate) fn note_changes(&mut self, changes: &[TableChanges]) {
+        let Some(open) = &mut self.txn else { return };
+        for change in changes {
+            match open.changes.iter_mut().find(|known| known.table == change.table) {
+                Some(known) => known.add(change),
+                None => open.changes.push(change.clone()),
+            }
+        }
     }
 
     /// Rolls the open transaction back, if there is one.
@@ -143,18 +177,19 @@ impl Session {
         self.open_implicitly();
         let Some(open) = &mut self.txn else { return };
         let stage = open.handle.lock().await.stage();
-        open.savepoints.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
-        open.savepoints.push((name.to_owned(), stage));
+        open.savepoints.retain(|known| !known.name.eq_ignore_ascii_case(name));
+        open.savepoints.push(Savepoint { name: name.to_owned(), stage, changes: open.changes.clone() });
     }
 
     /// `ROLLBACK TO`: undoes what came after the savepoint, which stays; later savepoints go.
     pub(crate) async fn rollback_to(&mut self, name: &str) -> Result<(), Error> {
         let (open, at) = self.find_savepoint(name)?;
         open.savepoints.truncate(at + 1);
-        let Some((_, stage)) = open.savepoints.last_mut() else { return Ok(()) };
+        let Some(savepoint) = open.savepoints.last_mut() else { return Ok(()) };
         let mut txn = open.handle.lock().await;
-        txn.revert(*stage);
-        *stage = txn.stage();
+        txn.revert(savepoint.stage);
+        savepoint.stage = txn.stage();
+        open.changes.clone_from(&savepoint.changes);
         Ok(())
     }
 
@@ -168,7 +203,7 @@ impl Session {
     fn find_savepoint(&mut self, name: &str) -> Result<(&mut OpenTxn, usize), Error> {
         let missing = || MysqlError::new(mysql_error::ER_SP_DOES_NOT_EXIST, format!("SAVEPOINT {name} does not exist"));
         let open = self.txn.as_mut().ok_or_else(missing)?;
-        let at = open.savepoints.iter().position(|(known, _)| known.eq_ignore_ascii_case(name)).ok_or_else(missing)?;
+        let at = open.savepoints.iter().position(|known| known.name.eq_ignore_ascii_case(name)).ok_or_else(missing)?;
         Ok((open, at))
     }
 
@@ -212,6 +247,23 @@ impl Session {
         let read_ts = txn.ensure_start_ts().await?;
         let handle = Arc::new(tokio::sync::Mutex::new(txn));
         Ok(Placement { txn: Some(handle), pessimistic: pessimistic_once, read_ts: ReadTs::At(read_ts), own: true })
+    }
+
+    /// Fails (error 1412) when a snapshot is older than the definition of a table that the transaction uses for the first time: what the
+    /// definition promises, such as the entries of a new index, may be missing at that time. A table that was in use before its definition
+    /// changed is not compared; the metadata lock keeps the change within what both definitions can read.
+    pub(crate) fn check_definitions(&self, cached: &CachedPlan, placement: &Placement) -> Result<(), Error> {
+        let ReadTs::At(ts) = placement.read_ts else { return Ok(()) };
+        if cached.youngest_definition <= ts {
+            return Ok(());
+        }
+        for id in &cached.tables {
+            let Some(table) = cached.schema.table_ref(*id).filter(|table| !table.is_readable_at(ts)) else { continue };
+            if self.mdl.first_use(*id).is_none_or(|version| version >= table.update_version) {
+                return Err(catalog::Error::TableDefinitionChanged { table: *id }.into());
+            }
+        }
+        Ok(())
     }
 
     /// Fails when a write meets a read-only transaction.

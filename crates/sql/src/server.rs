@@ -56,6 +56,7 @@ impl Server {
     pub fn start(domain: Arc<Domain>, metrics: Metrics, config: &ServerConfig) -> Result<Self, Error> {
         let listener = listen(&config.host, config.port, "MySQL clients")?;
         let address = listener.local_addr().map_err(|source| Error::Host { host: config.host.clone(), source })?;
+        domain.set_port(address.port());
         let shared = Arc::new(Shared { domain, metrics, digests: DigestCache::default() });
         let stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::new(Notify::new());

@@ -67,13 +67,15 @@ fn text(value: Value) -> String {
     }
 }
 
-/// Runs every `.slt` file below `folder`, each in a fresh database, once for each row of the matrix.
-pub fn run_scripts(server: &Server, folder: &Path, matrix: &[Matrix]) -> Result<usize> {
+/// Runs every `.slt` file below `folder` whose path from there begins with `only`, each in a fresh database, once for each row of the
+/// matrix.
+pub fn run_scripts(server: &Server, folder: &Path, only: &str, matrix: &[Matrix]) -> Result<usize> {
     let mut files = Vec::new();
     collect(folder, &mut files)?;
+    files.retain(|file| file.strip_prefix(folder).is_ok_and(|path| path.to_string_lossy().starts_with(only)));
     files.sort();
     if files.is_empty() {
-        bail!("no .slt file below {}", folder.display());
+        bail!("no .slt file below {} begins with {only:?}", folder.display());
     }
     let mut failures = Vec::new();
     for row in matrix {

@@ -124,8 +124,9 @@ async fn serve(config: Config) -> Result<()> {
     let signal = tokio::select! {
         _ = terminate.recv() => "SIGTERM",
         _ = interrupt.recv() => "SIGINT",
+        () = domain.stop_requested() => "SHUTDOWN",
     };
-    tracing::info!(signal, "stopping");
+    tracing::info!(by = signal, "stopping");
     server.stop().await;
     if let Some(status) = status {
         status.stop();

@@ -31,6 +31,14 @@ pub enum Error {
         /// The row of the statement, from 1.
         row: u64,
     },
+    /// Something got lost that nobody will miss, such as spaces at the end (1265, a note even in strict mode).
+    #[error("Data truncated for column '{column}' at row {row}")]
+    TrifleTruncated {
+        /// The column's name; empty until the caller fills it in.
+        column: String,
+        /// The row of the statement, from 1.
+        row: u64,
+    },
     /// A text is no number, or no text of the character set (1366).
     #[error("Incorrect {kind} value: '{value}' for column '{column}' at row {row}")]
     IncorrectForColumn {
@@ -131,7 +139,7 @@ impl Error {
         match self {
             Error::OutOfRangeForColumn { .. } => mysql_error::ER_WARN_DATA_OUT_OF_RANGE,
             Error::TooLong { .. } => mysql_error::ER_DATA_TOO_LONG,
-            Error::Truncated { .. } => mysql_error::WARN_DATA_TRUNCATED,
+            Error::Truncated { .. } | Error::TrifleTruncated { .. } => mysql_error::WARN_DATA_TRUNCATED,
             Error::IncorrectForColumn { .. } => mysql_error::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD,
             Error::IncorrectTimeForColumn { .. }
             | Error::Incorrect { .. }
@@ -167,12 +175,18 @@ impl Error {
         MysqlError::new(self.kind(), self.message())
     }
 
+    /// Whether the condition is a note rather than a warning.
+    pub fn is_note(&self) -> bool {
+        matches!(self, Error::TrifleTruncated { .. })
+    }
+
     /// Names the column and the row of the statement (from 1) in errors that speak of a column.
     pub fn at_column(mut self, name: &str, at_row: u64) -> Self {
         match &mut self {
             Error::OutOfRangeForColumn { column, row }
             | Error::TooLong { column, row }
             | Error::Truncated { column, row }
+            | Error::TrifleTruncated { column, row }
             | Error::IncorrectForColumn { column, row, .. }
             | Error::IncorrectTimeForColumn { column, row, .. } => {
                 name.clone_into(column);

@@ -31,6 +31,11 @@ impl MysqlError {
         Self { code: kind.code, sqlstate: kind.sqlstate, message: message.into() }
     }
 
+    /// Understood, and not supported yet: error 1235 naming the feature.
+    pub fn not_supported(feature: &str) -> Self {
+        Self::new(ER_NOT_SUPPORTED_YET, format!("This version of MySQL doesn't yet support '{feature}'"))
+    }
+
     /// Whether this is an error of that kind.
     pub fn is(&self, kind: ErrorCode) -> bool {
         self.code == kind.code

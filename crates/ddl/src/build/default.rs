@@ -24,7 +24,7 @@ impl BuildContext<'_> {
         }
         // A default that would be changed on storing is refused, whatever the SQL mode.
         let mut changed = false;
-        let mut warn = |_| changed = true;
+        let mut warn = |error: types::Error| changed |= !error.is_note();
         let mut mode = self.mode;
         mode.strict = true;
         let stored = convert::store(value, ty, mode, self.time_zone, &mut warn).map_err(|_| invalid())?;

@@ -18,14 +18,14 @@ const MAX_ROW_BYTES: u32 = 65_535;
 
 /// The table a CREATE TABLE makes, without an id; `None` when it exists and IF NOT EXISTS was written.
 pub fn create_table(context: &mut BuildContext<'_>, stmt: &CreateTableStmt) -> Result<Option<TableInfo>> {
-    for (used, feature) in [
-        (stmt.temporary, "CREATE TEMPORARY TABLE"),
-        (stmt.query.is_some(), "CREATE TABLE … SELECT"),
-        (stmt.partition_by.is_some(), "PARTITION BY"),
-    ] {
-        if used {
-            return Err(Error::not_supported(feature));
-        }
+    if stmt.temporary {
+        return Err(Error::not_supported("CREATE TEMPORARY TABLE"));
+    }
+    if stmt.query.is_some() {
+        return Err(Error::not_supported("CREATE TABLE … SELECT"));
+    }
+    if stmt.partition_by.is_some() {
+        return Err(Error::not_supported("PARTITION BY"));
     }
     check_table_name(&stmt.name.name)?;
     let database = context.database_of(&stmt.name)?;

@@ -49,8 +49,9 @@ impl<'c> Converter<'c> {
         }
         let warnings = &self.ctx.eval.warnings;
         let mut warn = |error: types::Error| {
+            let level = if error.is_note() { WarningLevel::Note } else { WarningLevel::Warning };
             let error = error.at_column(&column.name, row);
-            warnings.warn(error.code(), error.message());
+            warnings.push(expr::Warning { level, code: error.code(), message: error.message() });
         };
         store(value, &column.ty, self.mode, &self.ctx.eval.time_zone, &mut warn)
             .map_err(|error| Error::Types(error.at_column(&column.name, row)))

@@ -5,10 +5,10 @@ use planner::physical::{Delete as Plan, DeleteTarget};
 use rustc_hash::FxHashSet;
 use types::{Chunk, Datum};
 
-use crate::dml::Affected;
 use crate::dml::locks::{Pending, lock_and_apply};
 use crate::dml::row_source::RowSource;
 use crate::dml::table_writer::TableWriter;
+use crate::dml::{Affected, TableChanges};
 use crate::layout::handle_from_value;
 use crate::plan_ref::PlanRef;
 use crate::{ExecCtx, Result};
@@ -22,8 +22,12 @@ pub(crate) async fn run(plan: PlanRef<Plan>, ctx: &ExecCtx) -> Result<Affected> 
     while let Some(chunk) = rows.next(ctx).await? {
         ctx.checkpoint().await?;
         for target in &mut targets {
-            affected.rows += target.delete(&chunk, ctx).await?;
+            target.delete(&chunk, ctx).await?;
         }
+    }
+    for target in targets.iter().filter(|target| target.removed > 0) {
+        affected.rows += target.removed;
+        affected.changes.push(TableChanges { table: target.plan.table.id, rows: -(target.removed as i64), modified: target.removed });
     }
     affected.matched = affected.rows;
     Ok(affected)
@@ -34,15 +38,17 @@ struct Target<'p> {
     writer: TableWriter,
     /// Rows removed already, where a join may bring one twice.
     seen: Option<FxHashSet<Handle>>,
+    /// Rows removed.
+    removed: u64,
 }
 
 impl<'p> Target<'p> {
     fn new(plan: &'p DeleteTarget, child: &planner::physical::Node) -> Self {
         let seen = RowSource::may_repeat_rows(child).then(FxHashSet::default);
-        Self { plan, writer: TableWriter::new(plan.table.clone()), seen }
+        Self { plan, writer: TableWriter::new(plan.table.clone()), seen, removed: 0 }
     }
 
-    async fn delete(&mut self, chunk: &Chunk, ctx: &ExecCtx) -> Result<u64> {
+    async fn delete(&mut self, chunk: &Chunk, ctx: &ExecCtx) -> Result<()> {
         let width = self.plan.table.columns.len();
         let mut batch = Vec::with_capacity(chunk.rows());
         for row in chunk.iter() {
@@ -55,6 +61,7 @@ impl<'p> Target<'p> {
             batch.push(Pending { row: values, writes });
         }
         lock_and_apply(&mut batch, &self.writer, ctx).await?;
-        Ok(batch.len() as u64)
+        self.removed += batch.len() as u64;
+        Ok(())
     }
 }

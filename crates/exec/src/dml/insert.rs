@@ -26,7 +26,7 @@ use crate::dml::locks::{Pending, lock_and_apply};
 use crate::dml::row_source::RowSource;
 use crate::dml::table_writer::{TableWriter, same};
 use crate::dml::update::change;
-use crate::dml::{Affected, InfoKind};
+use crate::dml::{Affected, InfoKind, TableChanges};
 use crate::plan_ref::PlanRef;
 use crate::{Error, ExecCtx, Result};
 
@@ -95,6 +95,9 @@ struct Inserter<'p> {
     affected: Affected,
     first_generated: Option<u64>,
     last_explicit: u64,
+    /// Rows added, less those removed.
+    rows_added: i64,
+    rows_modified: u64,
 }
 
 impl<'p> Inserter<'p> {
@@ -110,6 +113,8 @@ impl<'p> Inserter<'p> {
             affected: Affected::default(),
             first_generated: None,
             last_explicit: 0,
+            rows_added: 0,
+            rows_modified: 0,
             plan,
             ctx,
         }
@@ -118,6 +123,10 @@ impl<'p> Inserter<'p> {
     fn finish(mut self) -> Affected {
         if let Some(first) = self.first_generated {
             self.ctx.eval.last_insert_id.set(first);
+        }
+        if self.rows_modified > 0 {
+            let changes = TableChanges { table: self.plan.table.id, rows: self.rows_added, modified: self.rows_modified };
+            self.affected.changes.push(changes);
         }
         self.affected.last_insert_id = self.first_generated.unwrap_or(self.last_explicit);
         self.affected
@@ -295,6 +304,7 @@ impl<'p> Inserter<'p> {
             }
             lock_and_apply(&mut batch, &self.writer, self.ctx).await?;
             self.affected.rows += batch.len() as u64;
+            self.count(batch.len() as i64, batch.len() as u64);
         }
         Ok(())
     }
@@ -306,7 +316,13 @@ impl<'p> Inserter<'p> {
         lock_and_apply(&mut [Pending { row, writes }], &self.writer, self.ctx).await?;
         self.first_generated = self.first_generated.or(generated);
         self.affected.rows += 1;
+        self.count(1, 1);
         Ok(())
+    }
+
+    fn count(&mut self, added: i64, modified: u64) {
+        self.rows_added += added;
+        self.rows_modified += modified;
     }
 
     /// IGNORE: a duplicate is a warning.
@@ -338,6 +354,7 @@ impl<'p> Inserter<'p> {
         lock_and_apply(&mut batch, &self.writer, self.ctx).await?;
         self.affected.rows += batch.len() as u64;
         self.affected.changed += removed.len() as u64;
+        self.count(1 - removed.len() as i64, batch.len() as u64);
         self.first_generated = self.first_generated.or(generated);
         Ok(())
     }
@@ -369,6 +386,7 @@ impl<'p> Inserter<'p> {
         }
         lock_and_apply(&mut [pending], &self.writer, self.ctx).await?;
         self.affected.rows += 2;
+        self.count(0, 1);
         Ok(())
     }
 

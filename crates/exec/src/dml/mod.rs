@@ -28,7 +28,9 @@ mod row_source;
 pub mod table_writer;
 mod update;
 
+use base::TableId;
 use planner::physical::{Node, Op};
+use smallvec::SmallVec;
 
 use crate::plan_ref::PlanRef;
 use crate::{Error, ExecCtx, Result};
@@ -49,6 +51,27 @@ pub struct Affected {
     pub changed: u64,
     /// What kind of information the statement gives.
     pub info: InfoKind,
+    /// What the statement did to the row counts of tables.
+    pub changes: SmallVec<[TableChanges; 1]>,
+}
+
+/// What happened to the rows of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableChanges {
+    /// The table.
+    pub table: TableId,
+    /// Rows added; negative for rows removed.
+    pub rows: i64,
+    /// Rows added, changed and removed.
+    pub modified: u64,
+}
+
+impl TableChanges {
+    /// Adds what happened later.
+    pub fn add(&mut self, later: &Self) {
+        self.rows += later.rows;
+        self.modified += later.modified;
+    }
 }
 
 /// The form of the information string of the OK packet.

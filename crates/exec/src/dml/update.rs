@@ -13,7 +13,7 @@ use crate::dml::convert::Converter;
 use crate::dml::locks::{Pending, first_existing, lock_and_apply};
 use crate::dml::row_source::RowSource;
 use crate::dml::table_writer::{TableWriter, Writes, same};
-use crate::dml::{Affected, InfoKind};
+use crate::dml::{Affected, InfoKind, TableChanges};
 use crate::layout::handle_from_value;
 use crate::plan_ref::PlanRef;
 use crate::{ExecCtx, Result};
@@ -32,6 +32,10 @@ pub(crate) async fn run(plan: PlanRef<Plan>, ctx: &ExecCtx) -> Result<Affected> 
             target.update(&chunk, &converter, &mut affected, ctx).await?;
         }
     }
+    for target in targets.iter().filter(|target| target.changed > 0) {
+        affected.changed += target.changed;
+        affected.changes.push(TableChanges { table: target.plan.table.id, rows: 0, modified: target.changed });
+    }
     affected.rows = if ctx.vars.found_rows { affected.matched } else { affected.changed };
     Ok(affected)
 }
@@ -43,6 +47,8 @@ struct Target<'p> {
     seen: Option<FxHashSet<Handle>>,
     /// Rows met so far, for "at row n".
     row_number: u64,
+    /// Rows written.
+    changed: u64,
 }
 
 /// A chunk of rows as they were and as they will be.
@@ -57,7 +63,7 @@ struct Changes<'a> {
 
 impl<'p> Target<'p> {
     fn new(plan: &'p UpdateTarget, repeats: bool) -> Self {
-        Self { plan, writer: TableWriter::new(plan.table.clone()), seen: repeats.then(FxHashSet::default), row_number: 0 }
+        Self { plan, writer: TableWriter::new(plan.table.clone()), seen: repeats.then(FxHashSet::default), row_number: 0, changed: 0 }
     }
 
     async fn update(&mut self, old: &Chunk, converter: &Converter<'_>, affected: &mut Affected, ctx: &ExecCtx) -> Result<()> {
@@ -90,7 +96,7 @@ impl<'p> Target<'p> {
         self.assign(&self.plan.generated, &mut new, &changed, converter, ctx)?;
         affected.matched += old.rows() as u64;
         self.row_number += old.rows() as u64;
-        self.write(Changes { old, new: &new, rows: &changed, handles: &handles }, converter, affected, ctx).await
+        self.write(Changes { old, new: &new, rows: &changed, handles: &handles }, converter, ctx).await
     }
 
     /// Evaluates assignments in order over `chunk` and replaces the columns' values in `rows`.
@@ -129,7 +135,7 @@ impl<'p> Target<'p> {
         (self.plan.start..self.plan.start + self.plan.table.columns.len()).map(|at| row.get(at).to_owned()).collect()
     }
 
-    async fn write(&mut self, changes: Changes<'_>, converter: &Converter<'_>, affected: &mut Affected, ctx: &ExecCtx) -> Result<()> {
+    async fn write(&mut self, changes: Changes<'_>, converter: &Converter<'_>, ctx: &ExecCtx) -> Result<()> {
         let Changes { old, new, rows, handles } = changes;
         let mut batch = Vec::with_capacity(rows.len());
         for row in rows {
@@ -144,11 +150,11 @@ impl<'p> Target<'p> {
                 Some(role) => converter.warn(&self.writer.duplicate(role, &pending.row)),
                 None => {
                     lock_and_apply(std::slice::from_mut(&mut pending), &self.writer, ctx).await?;
-                    affected.changed += 1;
+                    self.changed += 1;
                 }
             }
         }
-        affected.changed += batch.len() as u64;
+        self.changed += batch.len() as u64;
         lock_and_apply(&mut batch, &self.writer, ctx).await
     }
 }

@@ -31,7 +31,7 @@ pub(crate) mod time;
 use types::{Datum, FieldType};
 
 pub use args::Args;
-pub use registry::{build_call, call_waits, function_names, is_builtin, unsupported_functions};
+pub use registry::{build_call, call_waits, function_names, is_builtin, is_unsupported, unsupported_functions};
 
 use crate::collation::Derived;
 use crate::context::BuildCtx;

@@ -100,7 +100,8 @@ const UNSUPPORTED: &[&str] = &[
 /// Beginnings of names: JSON and spatial functions.
 const UNSUPPORTED_FAMILIES: &[&str] = &["json_", "st_", "mbr", "geom"];
 
-fn is_unsupported(lower: &str) -> bool {
+/// Whether MySQL has a function of this name (in lower case) that is error 1235 here.
+pub fn is_unsupported(lower: &str) -> bool {
     UNSUPPORTED.contains(&lower) || UNSUPPORTED_FAMILIES.iter().any(|family| lower.starts_with(family))
 }
 

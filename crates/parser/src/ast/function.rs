@@ -8,14 +8,20 @@ use super::{ColumnRef, Expr, Ident, OrderItem, TypeName, WindowSpec};
 /// `locate(a, b)`, `SUBSTRING(x FROM a FOR b)` is `substring(x, a, b)`, `CURRENT_TIMESTAMP` is `now()`, `CURRENT_DATE` is
 /// `curdate()`, `CURRENT_TIME` is `curtime()`, `LOCALTIME` is `now()`, `CURRENT_USER` is `current_user()`, `a || b` under
 /// PIPES_AS_CONCAT is `concat(a, b)`; `MOD(a, b)` is the operator `a % b`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct FuncCall {
     /// The database, for stored functions.
     pub schema: Option<Ident>,
-    /// The name: in lower case, except behind a database.
+    /// The name, as written; letter case makes no other function.
     pub name: Ident,
     /// The arguments.
     pub args: Vec<Expr>,
+}
+
+impl PartialEq for FuncCall {
+    fn eq(&self, other: &Self) -> bool {
+        self.schema == other.schema && self.name.eq_ignore_ascii_case(&other.name) && self.args == other.args
+    }
 }
 
 /// The aggregate functions of MySQL 8.0.

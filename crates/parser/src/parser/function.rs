@@ -5,7 +5,7 @@
 
 use super::{Parser, Result};
 use crate::{
-    ast::{AggregateCall, AggregateFunc, Expr, FuncCall, Ident, OrderItem},
+    ast::{AggregateCall, AggregateFunc, Expr, FuncCall, OrderItem},
     lexer::{Kw, Tok},
 };
 
@@ -109,7 +109,8 @@ impl Parser<'_> {
     /// `name(…)` where the name is no reserved word; a quoted name is never one of MySQL's own functions.
     pub(super) fn named_call(&mut self) -> Result<Expr> {
         let token = self.tok;
-        let name = self.ident()?.to_ascii_lowercase();
+        let written = self.ident()?;
+        let name = written.to_ascii_lowercase();
         let quoted = token.tok == Tok::QuotedIdent;
         let adjacent = token.end == self.tok.start || self.opts.ignore_space || !ADJACENT.contains(&name.as_str());
         if adjacent && !quoted {
@@ -121,7 +122,7 @@ impl Parser<'_> {
             }
         }
         let args = self.call_args()?;
-        Ok(Expr::Func(Box::new(FuncCall { schema: None, name: Ident::from(name), args })))
+        Ok(Expr::Func(Box::new(FuncCall { schema: None, name: written, args })))
     }
 
     fn aggregate_call(&mut self, func: AggregateFunc, kind: AggregateArgs) -> Result<Expr> {

@@ -34,6 +34,7 @@ mod unsupported;
 mod user;
 mod window;
 
+pub use unsupported::UNSUPPORTED;
 pub(crate) use {function::is_aggregate, operand::scope_word};
 
 use crate::{

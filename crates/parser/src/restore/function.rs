@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{List, Opt, Quoted, name::Bytes, word};
 use crate::ast::{
-    AggregateCall, AggregateFunc, CastExpr, CastType, Expr, FuncCall, JsonOnResponse, JsonValueExpr, MatchAgainst, Over, TrimSide,
+    AggregateCall, AggregateFunc, CastExpr, CastType, Expr, FuncCall, Ident, JsonOnResponse, JsonValueExpr, MatchAgainst, Over, TrimSide,
     WindowCall,
 };
 use crate::lexer::Kw;
@@ -108,10 +108,11 @@ fn plain_name(name: &str) -> bool {
 
 impl Display for FuncCall {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let lower = self.name.to_ascii_lowercase();
         match &self.schema {
             Some(schema) => write!(f, "{schema:#}.{:#}", self.name)?,
-            None if plain_name(&self.name) || (self.name == "interval" && self.args.len() > 1) => f.write_str(&self.name)?,
-            None => write!(f, "{:#}", self.name)?,
+            None if plain_name(&lower) || (lower == "interval" && self.args.len() > 1) => f.write_str(&lower)?,
+            None => write!(f, "{:#}", Ident::from(lower))?,
         }
         write!(f, "({})", List(&self.args, ","))
     }

@@ -277,6 +277,8 @@ impl<'a> Binder<'a> {
     fn bind_system_variable(&mut self, scope: Option<ast::VarScope>, name: &str) -> Result<Expr> {
         let (value, ty) = self.cx.variables.system_variable(scope, name).map_err(Error::Mysql)?;
         self.cacheable = false;
+        // It gives way to columns, and never disagrees with literals.
+        let ty = if ty.eval_type() == types::EvalType::String { ty.with_collation(self.cx.eval.collation_connection) } else { ty };
         Ok(Expr::constant(value, ty))
     }
 

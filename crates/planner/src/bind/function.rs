@@ -126,6 +126,9 @@ impl<'a> Binder<'a> {
             return Err(Error::unsupported("GROUPING"));
         }
         if !is_builtin(&name) {
+            if expr::functions::is_unsupported(&name) {
+                return Err(Error::unsupported(name.to_ascii_uppercase()));
+            }
             let database = self.cx.database.unwrap_or_default().to_owned();
             return Err(Error::Expr(expr::Error::UnknownFunction { database, name: call.name.as_str().to_owned() }));
         }

@@ -4,7 +4,7 @@
 //! whose meaning depends on the literal's value or exact type then takes it back with [`Binder::demote`]. What stays a constant makes the
 //! plan not cacheable.
 
-use expr::Expr;
+use expr::{Coercibility, Expr};
 use parser::ast::{self, Literal, LiteralId};
 use types::{Charset, Collation, Datum, Decimal, EvalType, FieldType, TimeKind, TypeKind};
 
@@ -24,7 +24,7 @@ impl<'a> Binder<'a> {
         let ty = parameter_type(&ty);
         self.values[ordinal] = Some(value);
         self.params[ordinal] = Some(ty.clone());
-        Ok(Expr::Param { index: ordinal, ty })
+        Ok(Expr::Param { index: ordinal, ty, coercibility: Coercibility::Coercible })
     }
 
     /// The n-th `?`.
@@ -39,7 +39,7 @@ impl<'a> Binder<'a> {
             self.slots = self.slots.max(index + 1);
         }
         self.params[index] = Some(ty.clone());
-        Expr::Param { index, ty }
+        Expr::Param { index, ty, coercibility: Coercibility::Coercible }
     }
 
     /// Takes literals that were bound as parameters back: they become constants of their exact type.
@@ -88,7 +88,7 @@ impl<'a> Binder<'a> {
         operands
             .into_iter()
             .map(|operand| match &operand {
-                Expr::Param { index, ty } if ty.eval_type() == EvalType::String => match self.values.get(*index).cloned().flatten() {
+                Expr::Param { index, ty, .. } if ty.eval_type() == EvalType::String => match self.values.get(*index).cloned().flatten() {
                     Some(value @ Datum::Bytes(_)) => {
                         self.cacheable = false;
                         let ty = value_type(&value, self.cx.eval.collation_connection);

@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use catalog::TableInfo;
-use expr::{AggDesc, Expr};
+use expr::{AggDesc, Coercibility, Expr};
 use parser::ast;
 use types::FieldType;
 
@@ -203,6 +203,6 @@ impl Binder<'_> {
             self.frames[level + 1].bindings.push((slot, col));
             slot
         });
-        Expr::Param { index: slot, ty }
+        Expr::Param { index: slot, ty, coercibility: Coercibility::Implicit }
     }
 }

@@ -355,16 +355,16 @@ impl<'a> Binder<'a> {
 }
 
 fn refuse_unsupported(select: &ast::SelectStmt) -> Result<()> {
-    let feature = if select.rollup {
-        "WITH ROLLUP"
-    } else if !select.windows.is_empty() {
-        "WINDOW"
-    } else if select.options.sql_calc_found_rows {
-        "SQL_CALC_FOUND_ROWS"
-    } else {
-        return Ok(());
-    };
-    Err(Error::unsupported(feature))
+    if select.rollup {
+        return Err(Error::unsupported("WITH ROLLUP"));
+    }
+    if !select.windows.is_empty() {
+        return Err(Error::unsupported("WINDOW"));
+    }
+    if select.options.sql_calc_found_rows {
+        return Err(Error::unsupported("SQL_CALC_FOUND_ROWS"));
+    }
+    Ok(())
 }
 
 /// The lock that a query's locking clauses ask for. Several clauses of different strength are not supported.

@@ -9,7 +9,7 @@
 //!
 //! `Apply`s whose dependence is a plain condition are turned into joins by the rule `decorrelate`.
 
-use expr::{Expr, Op};
+use expr::{Coercibility, Expr, Op};
 use parser::ast;
 use types::FieldType;
 
@@ -231,7 +231,7 @@ impl<'a> Binder<'a> {
         let slot = self.take_slot();
         let output = bound.output.iter().map(|column| column.col).collect();
         self.subqueries.push(BoundSubquery { slot, kind, plan: bound.plan, output });
-        Expr::Param { index: slot, ty }
+        Expr::Param { index: slot, ty, coercibility: Coercibility::Implicit }
     }
 
     fn push_pending(

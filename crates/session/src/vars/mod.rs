@@ -244,10 +244,7 @@ pub fn check(definition: &Definition, given: &Datum) -> Result<value::Canonical,
             check_charset(&canonical.text)?;
         }
         "transaction_isolation" if canonical.text == "SERIALIZABLE" => {
-            return Err(MysqlError::new(
-                mysql_error::ER_NOT_SUPPORTED_YET,
-                "This version of Trine doesn't yet support 'isolation level SERIALIZABLE'",
-            ));
+            return Err(MysqlError::not_supported("isolation level SERIALIZABLE"));
         }
         "trine_disabled_rules" => {
             disabled_rules(&canonical.text).map_err(|name| wrong_value(&name))?;

@@ -232,7 +232,8 @@ impl Conversion<'_> {
         converted.map_or_else(
             |_| {
                 let value = shown(&self.text_of(datum));
-                self.warn(Error::Incorrect { kind: kind.name(), value });
+                // MySQL cannot tell what kind of date it would have been.
+                self.warn(Error::Incorrect { kind: "datetime", value });
                 Datum::Null
             },
             Datum::Time,

@@ -83,6 +83,11 @@ impl Conversion<'_> {
     fn warn(&mut self, error: Error) {
         (self.warnings)(error);
     }
+
+    /// What is lost is a trifle: a note in every mode.
+    fn note_truncation(&mut self) {
+        (self.warnings)(Error::TrifleTruncated { column: String::new(), row: 0 });
+    }
 }
 
 /// A text as messages show it: what is not UTF-8 is replaced, long texts are cut.

@@ -76,6 +76,8 @@ impl Conversion<'_> {
             DatumRef::UInt(value) => (i128::from(value), true),
             DatumRef::Float(value) => of_double(f64::from(value)),
             DatumRef::Double(value) => of_double(value),
+            // A fraction below zero is out of range too, although it would round to 0.
+            DatumRef::Decimal(value) if ty.unsigned && value.is_negative() => (0, false),
             DatumRef::Decimal(value) => decimal_to_wide(value),
             DatumRef::Time(value) => {
                 let local = value.to_zone(self.zone);
@@ -175,7 +177,12 @@ impl Conversion<'_> {
             }
         });
         match fitted {
-            Ok(value) => Ok(Datum::Decimal(value)),
+            Ok(fitted) => {
+                if value.is_ok_and(|given| given.cmp(&fitted).is_ne()) {
+                    self.note_truncation();
+                }
+                Ok(Datum::Decimal(fitted))
+            }
             Err(nearest) => self.reject(out_of_range(), Datum::Decimal(nearest)),
         }
     }

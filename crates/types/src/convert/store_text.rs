@@ -34,6 +34,8 @@ impl Conversion<'_> {
                     return Err(too_long());
                 }
                 self.warn(truncated());
+            } else if ty.tp != TypeKind::Char {
+                self.note_truncation();
             }
             text.truncate(limit);
         }

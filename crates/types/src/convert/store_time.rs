@@ -6,7 +6,7 @@ use crate::{
     decimal::{Decimal, RoundMode},
     error::Result,
     field_type::{FieldType, TypeKind},
-    time::{Duration, MAX_FSP, Time, TimeError, TimeKind, TimeZone},
+    time::{DateMode, Duration, MAX_FSP, Time, TimeError, TimeKind, TimeZone},
 };
 
 /// Whole part and microseconds of a number that means a date or time; `None` beyond all of them.
@@ -24,6 +24,18 @@ pub(super) fn number_parts(datum: DatumRef<'_>) -> Option<(i64, u32)> {
     Some((whole, (unscaled % 1_000_000).unsigned_abs() as u32))
 }
 
+/// Characters of a date without a time.
+const DATE_CHARS: usize = 10;
+
+/// Whether a text that is a date goes on to a time that is not midnight.
+fn names_time_of_day(text: &[u8], mode: &DateMode) -> bool {
+    Time::parse(text, TimeKind::DateTime, MAX_FSP, mode).is_ok_and(|parsed| has_time_of_day(parsed.time))
+}
+
+fn has_time_of_day(time: Time) -> bool {
+    time.kind() != TimeKind::Date && time.to_duration().micros() != 0
+}
+
 impl Conversion<'_> {
     pub(super) fn store_date(&mut self, datum: DatumRef<'_>, ty: &FieldType) -> Result<Datum> {
         let kind = TimeKind::of(ty.tp).unwrap_or(TimeKind::DateTime);
@@ -38,6 +50,9 @@ impl Conversion<'_> {
                         let error = if self.mode.strict { incorrect_time(kind.name(), text) } else { truncated() };
                         self.reject(error, ())?;
                     }
+                    if local_kind == TimeKind::Date && text.len() > DATE_CHARS && names_time_of_day(text, &mode) {
+                        self.note_truncation();
+                    }
                     match parsed.offset {
                         Some(seconds) => self.shift_offset(parsed.time, seconds, local_kind),
                         None => Ok(parsed.time),
@@ -45,7 +60,12 @@ impl Conversion<'_> {
                 }
                 Err(error) => Err(error),
             },
-            DatumRef::Time(value) => self.refit(value, local_kind, ty.fsp()),
+            DatumRef::Time(value) => {
+                if local_kind == TimeKind::Date && has_time_of_day(value.to_zone(self.zone)) {
+                    self.note_truncation();
+                }
+                self.refit(value, local_kind, ty.fsp())
+            }
             DatumRef::Duration(value) => self.date_of_duration(value, local_kind, ty.fsp()),
             number => match number_parts(number) {
                 Some((whole, micro)) => Time::from_number(whole, micro, local_kind, ty.fsp(), &mode),

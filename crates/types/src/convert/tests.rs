@@ -24,10 +24,10 @@ fn text_of(datum: &Datum, ty: &FieldType) -> String {
 fn stored(datum: impl Into<Datum>, ty: &FieldType, mode: ConvertMode) -> String {
     let zone = TimeZone::parse("+08:00").expect("valid");
     let mut codes = Vec::new();
-    match store(datum.into(), ty, mode, &zone, &mut |error| codes.push(error.code())) {
+    match store(datum.into(), ty, mode, &zone, &mut |error| codes.push((error.is_note(), error.code()))) {
         Ok(datum) => {
             let mut text = text_of(&datum, ty);
-            codes.iter().for_each(|code| text.push_str(&format!(" !{code}")));
+            codes.iter().for_each(|(note, code)| text.push_str(&format!(" {}{code}", if *note { "~" } else { "!" })));
             text
         }
         Err(error) => format!("{}", error.code()),
@@ -78,6 +78,8 @@ fn integers_are_stored_within_their_range() {
         &FieldType::bigint(),
         &[(decimal("2.5"), "3", "3"), (decimal("-2.5"), "-3", "-3"), (decimal("1e40"), "1264", "9223372036854775807 !1264")],
     );
+    check(&tiny.clone().with_unsigned(), &[(decimal("-0.4"), "1264", "0 !1264"), (decimal("0.4"), "0", "0")]);
+    check(&tiny.with_unsigned(), &[(-0.4f64, "0", "0")]);
     assert_eq!((ER_WARN_DATA_OUT_OF_RANGE.code, WARN_DATA_TRUNCATED.code, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD.code), (1264, 1265, 1366));
 }
 
@@ -99,23 +101,24 @@ fn floats_and_decimals_are_rounded_to_their_column() {
     check(
         &FieldType::decimal(5, 2),
         &[
-            ("1.005", "1.01", "1.01"),
-            ("999.994", "999.99", "999.99"),
+            ("1.005", "1.01 ~1265", "1.01 ~1265"),
+            ("999.994", "999.99 ~1265", "999.99 ~1265"),
             ("999.995", "1264", "999.99 !1264"),
             ("-1000", "1264", "-999.99 !1264"),
             ("abc", "1366", "0.00 !1366"),
             ("1.2x", "1265", "1.20 !1265"),
-            ("1e-3", "0.00", "0.00"),
+            ("1e-3", "0.00 ~1265", "0.00 ~1265"),
+            ("1.500", "1.50", "1.50"),
         ],
     );
-    check(&FieldType::decimal(5, 2), &[(1.005f64, "1.01", "1.01"), (1e300, "1264", "999.99 !1264")]);
+    check(&FieldType::decimal(5, 2), &[(1.005f64, "1.01 ~1265", "1.01 ~1265"), (1e300, "1264", "999.99 !1264")]);
     check(&FieldType::decimal(5, 0).with_unsigned(), &[(-1i64, "1264", "0 !1264"), (7, "7", "7")]);
 }
 
 #[test]
 fn texts_are_cut_by_characters_and_checked() {
     let varchar = FieldType::varchar(3);
-    check(&varchar, &[("äöü", "äöü", "äöü"), ("äöüß", "1406", "äöü !1265"), ("abc  ", "abc", "abc"), ("ab ", "ab ", "ab ")]);
+    check(&varchar, &[("äöü", "äöü", "äöü"), ("äöüß", "1406", "äöü !1265"), ("abc  ", "abc ~1265", "abc ~1265"), ("ab ", "ab ", "ab ")]);
     check(&varchar, &[(1234i64, "1406", "123 !1265"), (12, "12", "12")]);
     check(&FieldType::char(3), &[("a  ", "a", "a"), ("abc   ", "abc", "abc"), ("abcd", "1406", "abc !1265")]);
     check(&FieldType::binary(3), &[("a", "a\0\0", "a\0\0"), ("abcd", "1406", "abc !1265")]);
@@ -135,7 +138,8 @@ fn dates_are_checked_by_the_mode() {
         &FieldType::date(),
         &[
             ("2024-01-02", "2024-01-02", "2024-01-02"),
-            ("2024-01-02 12:00:00", "2024-01-02", "2024-01-02"),
+            ("2024-01-02 12:00:00", "2024-01-02 ~1265", "2024-01-02 ~1265"),
+            ("2024-01-02 00:00:00", "2024-01-02", "2024-01-02"),
             ("2024-02-30", "1292", "0000-00-00 !1265"),
             ("0000-00-00", "1292", "0000-00-00"),
             ("2024-00-01", "1292", "2024-00-01"),
@@ -219,7 +223,7 @@ fn casts_answer_as_mysql_does() {
     assert_eq!(casted("1.255", &text, &FieldType::decimal(5, 2)), "1.26");
     assert_eq!(casted("12345.6", &text, &FieldType::decimal(5, 2)), "999.99 [Truncated incorrect DECIMAL value: '12345.6']");
     assert_eq!(casted("2024-01-02", &text, &FieldType::datetime(0)), "2024-01-02 00:00:00");
-    assert_eq!(casted("2024-13-02", &text, &FieldType::date()), "NULL [Incorrect date value: '2024-13-02']");
+    assert_eq!(casted("2024-13-02", &text, &FieldType::date()), "NULL [Incorrect datetime value: '2024-13-02']");
     assert_eq!(casted("x", &text, &FieldType::time(0)), "NULL [Truncated incorrect time value: 'x']");
     assert_eq!(casted("abcdef", &text, &FieldType::char(3)), "abc [Truncated incorrect CHAR(3) value: 'abcdef']");
     assert_eq!(casted(1.5f64, &double, &text), "1.5");
@@ -322,7 +326,7 @@ proptest! {
         let zone = TimeZone::parse(zone).expect("known");
         let mode = if strict { ConvertMode::STRICT } else { LOOSE };
         let mut warned = 0;
-        let stored = store(datum.clone(), &ty, mode, &zone, &mut |_| warned += 1);
+        let stored = store(datum.clone(), &ty, mode, &zone, &mut |error| warned += u32::from(!error.is_note()));
         prop_assert!(!strict || warned == 0, "strict mode raises errors");
         prop_assert!(strict || stored.is_ok(), "loose mode has no errors");
         if let Ok(stored) = stored && !stored.is_null() {
