@@ -6,8 +6,8 @@ pub mod random_sql;
 use std::sync::{Arc, atomic::AtomicU64};
 use std::time::Duration;
 
-use base::TimeStamp;
-use catalog::{AutoIds, Catalog, InfoSchema};
+use base::{ConnectionId, TimeStamp};
+use catalog::{AutoIds, Catalog, InfoSchema, MdlSession};
 use client::{CancelToken, Client, TxnOptions};
 use engine::{CommitOptions, CommitQueue, MemEngine};
 use env::Env;
@@ -44,7 +44,8 @@ impl Server {
     }
 
     pub fn session(&self) -> Session {
-        Session { server: self.clone(), txn: None, pessimistic: false, settings: Settings::default(), last_warnings: Vec::new() }
+        let mdl = self.catalog.mdl().register(ConnectionId(0));
+        Session { server: self.clone(), mdl, txn: None, pessimistic: false, settings: Settings::default(), last_warnings: Vec::new() }
     }
 
     /// A server with these tables, and a session on it.
@@ -89,6 +90,8 @@ impl Default for Settings {
 /// A connection: at most one open transaction.
 pub struct Session {
     pub server: Server,
+    /// Keeps schema changes from getting ahead of the open transaction.
+    mdl: MdlSession,
     pub txn: Option<TxnHandle>,
     pub pessimistic: bool,
     pub settings: Settings,
@@ -122,6 +125,7 @@ impl Session {
     pub async fn commit(&mut self) -> Result<(), MysqlError> {
         let Some(txn) = self.txn.take() else { return Ok(()) };
         let result = txn.lock().await.commit().await;
+        self.mdl.leave();
         result.map(|_| ()).map_err(|error| self.commit_error(error).to_mysql())
     }
 
@@ -129,6 +133,7 @@ impl Session {
         if let Some(txn) = self.txn.take() {
             txn.lock().await.rollback().await;
         }
+        self.mdl.leave();
     }
 
     fn commit_error(&self, error: client::Error) -> exec::Error {
@@ -196,8 +201,19 @@ impl Session {
     }
 
     async fn try_once(&mut self, sql: &str) -> exec::Result<Answer> {
-        let plan = self.plan(sql, &self.server.catalog.current()).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
-        self.try_plan(plan).await
+        let plan = loop {
+            let schema = self.server.catalog.current();
+            let plan = self.plan(sql, &schema).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+            let tables = plan.tables.iter().map(|used| used.id).collect::<Vec<_>>();
+            if self.mdl.enter(|| self.server.catalog.current(), &schema, &tables).is_ok() {
+                break plan;
+            }
+        };
+        let answer = self.try_plan(plan).await;
+        if self.txn.is_none() {
+            self.mdl.leave();
+        }
+        answer
     }
 
     /// The rows of a plan, sorted.
