@@ -23,7 +23,8 @@
 use base::TimeStamp;
 use bytes::Bytes;
 use proto::kvrpcpb::{
-    BatchRollbackRequest, CommitRequest, KeyError, Mutation, Op, PrewriteRequest, PrewriteResponse, prewrite_request::PessimisticAction,
+    BatchRollbackRequest, CommitRequest, Context, DiskFullOpt, KeyError, Mutation, Op, PrewriteRequest, PrewriteResponse,
+    prewrite_request::PessimisticAction,
 };
 use rustc_hash::FxHashSet;
 
@@ -58,6 +59,7 @@ pub(crate) struct Committer {
     pub pessimistic: bool,
     pub force_two_phase: bool,
     pub prefer_async_commit: bool,
+    pub on_nearly_full_disk: bool,
     pub lock_ttl_ms: u64,
     pub primary: Option<Bytes>,
     pub active: Option<ActiveGuard>,
@@ -240,7 +242,11 @@ impl Committer {
         let total_keys = keys.len();
         for batch in batches {
             let min_commit_ts = self.fresh_min_commit_ts().await?;
+            let context = self
+                .on_nearly_full_disk
+                .then(|| Box::new(Context { disk_full_opt: DiskFullOpt::AllowedOnAlmostFull as i32, ..Default::default() }));
             let request = PrewriteRequest {
+                context,
                 mutations: batch.list,
                 pessimistic_actions: batch.actions,
                 primary_lock: primary.clone(),

@@ -265,9 +265,7 @@ impl Error {
             Self::TxnTooLarge { size, .. } => {
                 mysql(number::ER_TXN_TOO_LARGE, format!("Transaction is too large, size: {size}; see txn-total-size-limit"))
             }
-            Self::DiskFull { reason } => {
-                mysql(number::ER_DISK_FULL, format!("Disk full ({reason}); waiting for someone to free some space... (errno: 28)"))
-            }
+            Self::DiskFull { reason } => mysql(number::ER_DISK_FULL, format!("Disk full ({reason}) (errno: 28 - No space left on device)")),
             Self::SnapshotTooOld { read_ts, safe_point } => mysql(
                 number::ER_GC_TOO_EARLY,
                 format!("GC life time is shorter than transaction duration: read at {read_ts}, GC safe point is {safe_point}"),

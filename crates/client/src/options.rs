@@ -27,6 +27,9 @@ pub struct TxnOptions {
     pub isolation: Isolation,
     /// Commit only by two-phase commit, although a shorter protocol would do (tests, and callers that want locks seen).
     pub force_two_phase: bool,
+    /// Whether it may still be written when the disk is nearly full: for small transactions that let space be freed, such as a step of DROP.
+    /// One that only deletes may in any case.
+    pub on_nearly_full_disk: bool,
     /// Commit by async commit rather than one-phase commit where both would do (tests).
     pub prefer_async_commit: bool,
 }

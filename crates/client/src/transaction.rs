@@ -106,6 +106,11 @@ impl Transaction {
         &self.options
     }
 
+    /// Sets [`TxnOptions::on_nearly_full_disk`].
+    pub fn allow_on_nearly_full_disk(&mut self) {
+        self.options.on_nearly_full_disk = true;
+    }
+
     /// Isolation level.
     pub fn isolation(&self) -> Isolation {
         self.options.isolation
@@ -427,6 +432,7 @@ impl Transaction {
             pessimistic: self.options.pessimistic,
             force_two_phase: self.options.force_two_phase,
             prefer_async_commit: self.options.prefer_async_commit,
+            on_nearly_full_disk: self.options.on_nearly_full_disk,
             lock_ttl_ms: self.lock_ttl_ms(),
             primary: self.primary.take(),
             active,

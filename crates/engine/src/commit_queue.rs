@@ -32,7 +32,7 @@ use std::{
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::{DiskGuard, Engine, Error, Result, WriteBatch, WriteDone, gather::Gather};
+use crate::{DiskGuard, Engine, Error, Result, SpaceUse, WriteBatch, WriteDone, gather::Gather};
 
 /// A group is cut here, so that the first of many large batches does not wait for all of them.
 const MAX_GROUP_BYTES: usize = 8 << 20;
@@ -118,7 +118,7 @@ struct Queue {
 
 struct Pending {
     batch: WriteBatch,
-    frees_space: bool,
+    space: SpaceUse,
     on_done: WriteDone,
 }
 
@@ -145,12 +145,12 @@ impl<E: Engine> CommitQueue<E> {
 
     /// Queues a batch; `on_done` is called when it is written (must be quick: the next group waits for it) or refused.
     pub fn submit(&self, batch: WriteBatch, on_done: impl FnOnce(Result<()>) + Send + 'static) {
-        self.handle.shared.submit(Pending { batch, frees_space: false, on_done: Box::new(on_done) });
+        self.submit_as(SpaceUse::Grows, batch, on_done);
     }
 
-    /// [`CommitQueue::submit`] for a batch that removes more than it adds: let through when the disk is nearly full.
-    pub fn submit_freeing(&self, batch: WriteBatch, on_done: impl FnOnce(Result<()>) + Send + 'static) {
-        self.handle.shared.submit(Pending { batch, frees_space: true, on_done: Box::new(on_done) });
+    /// [`CommitQueue::submit`] for a batch that may be let through when the disk is nearly full.
+    pub fn submit_as(&self, space: SpaceUse, batch: WriteBatch, on_done: impl FnOnce(Result<()>) + Send + 'static) {
+        self.handle.shared.submit(Pending { batch, space, on_done: Box::new(on_done) });
     }
 
     /// Queues a batch at once; the future waits until it is written. Dropping the future does not take the batch back.
@@ -358,8 +358,13 @@ impl<E: Engine> Shared<E> {
     }
 
     fn refuse_when_disk_is_full(&self, group: &mut Vec<Pending>, bytes: u64) {
-        let Some(Err(error)) = self.options.disk_guard.as_ref().map(|guard| guard.check(bytes)) else { return };
-        for refused in group.extract_if(.., |pending| !pending.frees_space) {
+        let Some(guard) = &self.options.disk_guard else { return };
+        let (refused, error): (Vec<Pending>, Error) = match guard.check(bytes) {
+            Ok(room) => (group.extract_if(.., |pending| !room.admits(pending.space)).collect(), guard.refusal()),
+            // A file system that does not say how full it is may be full.
+            Err(error) => (group.extract_if(.., |pending| pending.space != SpaceUse::Essential).collect(), error),
+        };
+        for refused in refused {
             self.metrics.refused_disk_full.fetch_add(1, Ordering::Relaxed);
             (refused.on_done)(Err(error.clone()));
         }

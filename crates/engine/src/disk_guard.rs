@@ -4,11 +4,18 @@
 //! capacity ┬───────────────────────────────────────────┐
 //!          │ used                                      │
 //!          ├──────────────────────┬────────────────────┤
-//!          │ available            │ ▼ needed           │  below `needed`: DiskFull for all but writes that free space
+//!          │ available            │ ▼ needed           │  Scarce: below, what grows is refused with DiskFull
+//!          │                      │ ▼ half of it        │  Exhausted: below, what frees in the end is refused too
 //!          ├──────────────────────┴────────────────────┤
-//!          │ reserve file, given back when full        │  for flushes and compactions of what is already in memory
+//!          │ reserve file, given back when scarce      │  for flushes and compactions of what is already in memory
 //!          └───────────────────────────────────────────┘
 //! ```
+//!
+//! | [`SpaceUse`] | refused when | examples |
+//! |---|---|---|
+//! | `Grows` | scarce | inserts, updates, building an index |
+//! | `Frees` | exhausted | deletions (a marker now, garbage later), dropping a table |
+//! | `Essential` | never | the safe point, ending transactions that hold locks: without them nothing could be freed |
 //!
 //! RocksDB does not recover from a log write that met a full disk, so nobody may get that far. The file system is asked after every
 //! so many written bytes or milliseconds, by the one thread that writes; reads are never asked.
@@ -18,7 +25,7 @@ use std::{
     fs::{self, File},
     os::{fd::AsRawFd, unix::ffi::OsStrExt},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::atomic::{AtomicU8, AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
@@ -29,6 +36,44 @@ use crate::{Error, Result};
 const RESERVE_FILE: &str = "RESERVE";
 /// Between two looks at the file system while writes come slowly.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Writes that free space may use what is kept free down to this part of it. The rest is for flushes and compactions of what is in memory.
+const EXHAUSTED_DIVISOR: u64 = 2;
+
+/// What a write does to the space that is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SpaceUse {
+    /// Takes space.
+    #[default]
+    Grows,
+    /// Takes a little now and gives back more once it is compacted.
+    Frees,
+    /// Small, and needed for space to be freed at all.
+    Essential,
+}
+
+/// How much room there is on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Room {
+    /// For everything.
+    Ample,
+    /// For what frees space, and what is essential.
+    Scarce,
+    /// For what is essential.
+    Exhausted,
+}
+
+impl Room {
+    /// Whether a write of this kind is let through.
+    pub fn admits(self, space: SpaceUse) -> bool {
+        match space {
+            SpaceUse::Grows => self == Self::Ample,
+            SpaceUse::Frees => self <= Self::Scarce,
+            SpaceUse::Essential => true,
+        }
+    }
+}
 
 /// How much is kept free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +97,7 @@ pub struct DiskGuard {
     path: PathBuf,
     options: DiskGuardOptions,
     capacity_bytes: u64,
-    full: AtomicBool,
+    room: AtomicU8,
     available_bytes: AtomicU64,
     progress: Mutex<Progress>,
 }
@@ -74,7 +119,7 @@ impl DiskGuard {
             path: path.to_owned(),
             options,
             capacity_bytes: capacity,
-            full: AtomicBool::new(false),
+            room: AtomicU8::new(Room::Ample as u8),
             available_bytes: AtomicU64::new(available),
             progress: Mutex::new(progress),
         };
@@ -82,25 +127,39 @@ impl DiskGuard {
         Ok(guard)
     }
 
-    /// Counts `bytes` that are about to be written; answers `DiskFull` when they should not be.
-    pub fn check(&self, bytes: u64) -> Result<()> {
+    /// Counts `bytes` that are about to be written; answers for which kinds of writes there is room.
+    pub fn check(&self, bytes: u64) -> Result<Room> {
         let mut progress = self.progress.lock();
         progress.written_since_check += bytes;
         let due = progress.written_since_check >= self.options.needed_bytes / 16 || progress.checked_at.elapsed() >= CHECK_INTERVAL;
         if due {
             self.look(&mut progress)?;
         }
-        drop(progress);
-        if !self.is_full() {
-            return Ok(());
-        }
-        let available_bytes = self.available_bytes.load(Ordering::Relaxed);
-        Err(Error::DiskFull { path: self.path.clone(), available_bytes, needed_bytes: self.options.needed_bytes })
+        Ok(self.room())
     }
 
-    /// Whether writes are refused at the moment.
-    pub fn is_full(&self) -> bool {
-        self.full.load(Ordering::Relaxed)
+    /// [`DiskGuard::check`] for a single write: the error it is refused with. What is essential is let through in any case.
+    pub fn admit(&self, bytes: u64, space: SpaceUse) -> Result<()> {
+        match self.check(bytes) {
+            Ok(room) if room.admits(space) => Ok(()),
+            Ok(_) => Err(self.refusal()),
+            Err(_) if space == SpaceUse::Essential => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What a write that finds no room is answered.
+    pub fn refusal(&self) -> Error {
+        Error::DiskFull { path: self.path.clone(), available_bytes: self.available_bytes(), needed_bytes: self.options.needed_bytes }
+    }
+
+    /// The room there was when the file system was last asked.
+    pub fn room(&self) -> Room {
+        match self.room.load(Ordering::Relaxed) {
+            0 => Room::Ample,
+            1 => Room::Scarce,
+            _ => Room::Exhausted,
+        }
     }
 
     /// Bytes of the file system.
@@ -117,22 +176,26 @@ impl DiskGuard {
         progress.written_since_check = 0;
         progress.checked_at = Instant::now();
         let (_, mut available) = disk_space(&self.path)?;
-        let was_full = self.is_full();
-        // A margin on the way back keeps the state from flapping around the border.
+        let was = self.room();
         let needed = self.options.needed_bytes;
-        let is_full = available < if was_full { needed + needed / 4 } else { needed };
-        if is_full && progress.reserve_held {
+        // A margin on the way back keeps the state from flapping around the border.
+        let room = match () {
+            () if available < needed / EXHAUSTED_DIVISOR => Room::Exhausted,
+            () if available < if was == Room::Ample { needed } else { needed + needed / 4 } => Room::Scarce,
+            () => Room::Ample,
+        };
+        if room > Room::Ample && progress.reserve_held {
             self.release_reserve();
             progress.reserve_held = false;
-        } else if !is_full && !progress.reserve_held && available >= needed + needed / 4 + self.options.reserve_bytes {
+        } else if room == Room::Ample && !progress.reserve_held && available >= needed + needed / 4 + self.options.reserve_bytes {
             progress.reserve_held = self.take_reserve();
             available = disk_space(&self.path)?.1;
         }
-        if is_full != was_full {
-            tracing::warn!(path = %self.path.display(), available, needed, full = is_full, "disk space");
+        if room != was {
+            tracing::warn!(path = %self.path.display(), available, needed, ?room, "disk space");
         }
         self.available_bytes.store(available, Ordering::Relaxed);
-        self.full.store(is_full, Ordering::Relaxed);
+        self.room.store(room as u8, Ordering::Relaxed);
         Ok(())
     }
 
@@ -197,12 +260,23 @@ mod tests {
         let dir = tempfile::tempdir().expect("temporary directory");
         let (_, available) = disk_space(dir.path()).expect("readable");
         let roomy = DiskGuard::open(dir.path(), Some(DiskGuardOptions { reserve_bytes: 1 << 20, needed_bytes: 1 << 20 })).expect("opens");
-        assert!(roomy.check(1 << 30).is_ok() && dir.path().join(RESERVE_FILE).exists());
+        assert_eq!(roomy.check(1 << 30).expect("readable"), Room::Ample);
+        assert!(dir.path().join(RESERVE_FILE).exists());
         drop(roomy);
         assert!(!dir.path().join(RESERVE_FILE).exists());
-        let tight =
-            DiskGuard::open(dir.path(), Some(DiskGuardOptions { reserve_bytes: 1 << 20, needed_bytes: available * 2 })).expect("opens");
-        assert!(matches!(tight.check(1), Err(Error::DiskFull { .. })));
-        assert!(!dir.path().join(RESERVE_FILE).exists());
+        for (needed_bytes, room) in [(available * 2, Room::Scarce), (available * 8, Room::Exhausted)] {
+            let tight = DiskGuard::open(dir.path(), Some(DiskGuardOptions { reserve_bytes: 1 << 20, needed_bytes })).expect("opens");
+            assert_eq!(tight.check(1).expect("readable"), room);
+            assert!(matches!(tight.refusal(), Error::DiskFull { .. }));
+            assert!(!dir.path().join(RESERVE_FILE).exists());
+        }
+    }
+
+    #[test]
+    fn what_frees_space_is_refused_later_than_what_grows_and_the_essential_never() {
+        let admitted = |room: Room| [SpaceUse::Grows, SpaceUse::Frees, SpaceUse::Essential].map(|space| room.admits(space));
+        assert_eq!(admitted(Room::Ample), [true, true, true]);
+        assert_eq!(admitted(Room::Scarce), [false, true, true]);
+        assert_eq!(admitted(Room::Exhausted), [false, false, true]);
     }
 }

@@ -32,7 +32,10 @@ pub enum Error {
         limit_bytes: u64,
     },
     /// The file system is nearly full; only writes that free space are let through.
-    #[error("the disk of {path} is nearly full: {available_bytes} bytes are left, {needed_bytes} are kept free")]
+    #[error(
+        "the disk of {path} is nearly full: {available_bytes} bytes are left, {needed_bytes} are kept free; \
+         reads, DELETE, DROP and TRUNCATE go on; free space on that disk or enlarge it"
+    )]
     DiskFull {
         /// The data directory.
         path: PathBuf,

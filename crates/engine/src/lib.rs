@@ -40,7 +40,7 @@ pub use batch::{WriteBatch, WriteOp};
 pub use cf::Cf;
 pub use commit_queue::{CommitFuture, CommitMetrics, CommitOptions, CommitQueue};
 pub use config::{CfConfig, Compression, EngineConfig, MIN_BLOCK_CACHE};
-pub use disk_guard::{DiskGuard, DiskGuardOptions};
+pub use disk_guard::{DiskGuard, DiskGuardOptions, Room, SpaceUse};
 pub use error::{Error, Result};
 pub use filter::{Decision, GcCounters, GcFilter};
 pub use memory::{MemEngine, MemIter, MemSnapshot, MemValue};

@@ -12,22 +12,19 @@
 //! - [`Error::Displaced`](crate::Error::Displaced) says that the batch was not taken here, or that its fate is for its keys' next owner to
 //!   tell; nothing is said about the engine.
 
-use crate::{CommitQueue, Engine, Result, WriteBatch};
+use crate::{CommitQueue, Engine, Result, SpaceUse, WriteBatch};
 
 /// Told what became of a batch; quick, for the next batches wait behind it.
 pub type WriteDone = Box<dyn FnOnce(Result<()>) + Send>;
 
 /// Takes batches and makes them durable.
 pub trait WriteQueue: Send + Sync + 'static {
-    /// Hands a batch in. `frees_space`: the batch removes more than it adds and is let through when the disk is nearly full.
-    fn submit(&self, batch: WriteBatch, frees_space: bool, on_done: WriteDone);
+    /// Hands a batch in. `space` decides whether it is let through when the disk is nearly full.
+    fn submit(&self, batch: WriteBatch, space: SpaceUse, on_done: WriteDone);
 }
 
 impl<E: Engine> WriteQueue for CommitQueue<E> {
-    fn submit(&self, batch: WriteBatch, frees_space: bool, on_done: WriteDone) {
-        match frees_space {
-            true => self.submit_freeing(batch, on_done),
-            false => CommitQueue::submit(self, batch, on_done),
-        }
+    fn submit(&self, batch: WriteBatch, space: SpaceUse, on_done: WriteDone) {
+        self.submit_as(space, batch, on_done);
     }
 }

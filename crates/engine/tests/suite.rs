@@ -10,7 +10,7 @@ use std::{
 
 use engine::{
     Cf, CommitOptions, CommitQueue, Decision, DiskGuard, DiskGuardOptions, Engine, EngineConfig, EngineIter, EngineRead, Error, GcFilter,
-    IterOptions, MemEngine, ReadTier, RocksEngine, WriteBatch,
+    IterOptions, MemEngine, ReadTier, RocksEngine, SpaceUse, WriteBatch,
 };
 use proptest::prelude::*;
 
@@ -238,7 +238,7 @@ fn a_commit_can_be_awaited() {
 }
 
 #[test]
-fn a_nearly_full_disk_refuses_all_but_what_frees_space() {
+fn a_full_disk_refuses_all_but_what_is_essential() {
     let dir = tempfile::tempdir().expect("temporary directory");
     let options = DiskGuardOptions { reserve_bytes: 0, needed_bytes: u64::MAX / 4 };
     let guard = Arc::new(DiskGuard::open(dir.path(), Some(options)).expect("opens"));
@@ -251,10 +251,14 @@ fn a_nearly_full_disk_refuses_all_but_what_frees_space() {
     };
     assert!(matches!(queue.commit_blocking(batch("a")), Err(Error::DiskFull { .. })));
     let (sender, receiver) = std::sync::mpsc::channel();
-    queue.submit_freeing(batch("b"), move |result| sender.send(result).expect("is received"));
+    for (space, key) in [(SpaceUse::Frees, "a"), (SpaceUse::Essential, "b")] {
+        let sender = sender.clone();
+        queue.submit_as(space, batch(key), move |result| sender.send(result).expect("is received"));
+    }
+    assert!(matches!(receiver.recv().expect("is answered"), Err(Error::DiskFull { .. })));
     receiver.recv().expect("is answered").expect("is let through");
     assert_eq!(keys(&engine, Cf::Data, None, None, false), ["b"]);
-    assert_eq!(queue.metrics().refused_disk_full.load(Ordering::Relaxed), 1);
+    assert_eq!(queue.metrics().refused_disk_full.load(Ordering::Relaxed), 2);
     assert!(queue.poison().is_none(), "a full disk is no failure");
 }
 
@@ -274,6 +278,41 @@ fn what_was_synced_is_there_after_reopening() {
             engine.flush().expect("flushes");
         }
     }
+}
+
+/// Rule 12: values over `min-blob-size` lie in blob files, are moved and collected like others, and give their space back.
+#[test]
+fn rule_12_large_values_lie_in_blob_files_and_are_collected_there() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let filter = value_is_the_timestamp_it_dies_at();
+    let blob_bytes = || -> u64 {
+        let files = std::fs::read_dir(dir.path().join("db")).expect("readable").filter_map(|entry| entry.ok());
+        let blobs = files.filter(|file| file.path().extension().is_some_and(|ending| ending == "blob"));
+        blobs.filter_map(|file| Some(file.metadata().ok()?.len())).sum()
+    };
+    let engine = RocksEngine::open_with_filter(dir.path(), &EngineConfig::default(), filter.clone()).expect("opens");
+    let compact = || {
+        engine.flush().expect("flushes");
+        engine.compact_range(Cf::History, None, None).expect("compacts");
+    };
+    let large = |dies_at: u32| format!("{dies_at:0>60000}");
+    for key in 0..20 {
+        put(&engine, Cf::History, &format!("{key:02}"), &large(key + 1));
+        put(&engine, Cf::Data, &format!("{key:02}"), "small");
+    }
+    compact();
+    // The column family keeps small values beside their keys.
+    assert!(blob_bytes() >= 1_000, "{} bytes in blob files", blob_bytes());
+    let full = engine.disk_stats().live_bytes;
+    assert_eq!(get(&engine, Cf::History, "07"), Some(large(8)));
+    filter.safe_point.store(15, Ordering::Release);
+    compact();
+    assert_eq!(keys(&engine, Cf::History, None, None, false), ["15", "16", "17", "18", "19"]);
+    assert_eq!(get(&engine, Cf::History, "17"), Some(large(18)));
+    drop(engine);
+    let engine = RocksEngine::open_with_filter(dir.path(), &EngineConfig::default(), filter).expect("opens again");
+    assert_eq!(get(&engine, Cf::History, "19"), Some(large(20)));
+    assert!(engine.disk_stats().live_bytes < full, "{full} bytes before, {} after", engine.disk_stats().live_bytes);
 }
 
 #[test]

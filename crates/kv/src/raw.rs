@@ -11,7 +11,7 @@ use std::{hash::BuildHasher as _, ops::ControlFlow};
 
 use bytes::Bytes;
 use codec::engine_key::DATA_PREFIX;
-use engine::{Cf, Engine, EngineIter as _, EngineRead, IterOptions, ReadTier, WriteBatch, WriteQueue as _};
+use engine::{Cf, Engine, EngineIter as _, EngineRead, IterOptions, ReadTier, SpaceUse, WriteBatch, WriteQueue as _};
 use proto::kvrpcpb::*;
 use raftstore::{ReadPermit, RegionEngine};
 use rustc_hash::FxBuildHasher;
@@ -125,7 +125,7 @@ impl<E: Engine> Kv<E> {
             // The client may have gone away.
             let _ = sender.send(result);
         };
-        self.raft().writes(permit).submit(batch, false, Box::new(done));
+        self.raft().writes(permit).submit(batch, SpaceUse::Grows, Box::new(done));
         let result = receiver.await.unwrap_or(Err(engine::Error::ShutDown));
         result.map_err(|error| self.refusal(permit, error.into()))
     }

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use base::{KeyRange, TimeStamp};
-use engine::{Cf, Engine, WriteBatch, WriteQueue};
+use engine::{Cf, Engine, SpaceUse, WriteBatch, WriteQueue};
 use env::Env;
 use mvcc::{LockPolicy, MvccReader};
 
@@ -23,6 +23,10 @@ use crate::{
     safe_point::SafePoints,
     store_wide::{SAFE_POINT_KEY, StoreWide},
 };
+
+/// Ranges up to this size are compacted when they were overwritten often: of larger ones only a small part can lie in write buffers and
+/// young files.
+const SETTLED_RANGE_BYTES: u64 = 512 << 20;
 
 /// What a store needs to know when it is opened.
 pub struct StorageOptions {
@@ -182,25 +186,41 @@ impl<E: Engine> Storage<E> {
             // The receiver may have been dropped with its task.
             let _ = sender.send(result);
         };
-        self.inner.writes.submit(batch, true, Box::new(on_done));
+        self.inner.writes.submit(batch, SpaceUse::Essential, Box::new(on_done));
         receiver.await.map_err(|_| Error::Stopped)??;
         self.inner.safe_points.publish(safe_point);
         Ok(())
     }
 
-    /// Compacts ranges in which much garbage can be collected; answers how many.
+    /// Compacts ranges in which much garbage can be collected, and ranges whose rows were overwritten many times by writers that rest now;
+    /// answers how many. Called once in a while: whether writers rest is seen from one call to the next.
     pub async fn compact_garbage(&self) -> Result<usize> {
-        let ranges = self.inner.garbage.take_collectable(self.safe_point());
-        let count = ranges.len();
-        for (prefix, records) in ranges {
+        let collectable = self.inner.garbage.take_collectable(self.safe_point());
+        let settled = self.inner.garbage.take_settled();
+        let mut count = 0;
+        for (prefix, records) in collectable {
             tracing::info!(prefix = %prefix.escape_ascii(), records, "compacting a range with much garbage");
-            let engine = self.inner.engine.clone();
-            let (start, end) = engine_bounds(&KeyRange::prefix(&prefix));
-            let job =
-                move || [Cf::History, Cf::Data, Cf::Txn].into_iter().try_for_each(|cf| engine.compact_range(cf, Some(&start), Some(&end)));
-            self.inner.env.run_blocking(job).await.unwrap_or(Err(engine::Error::ShutDown))?;
+            count += usize::from(self.compact(&prefix, &[Cf::History, Cf::Data, Cf::Txn], u64::MAX).await?);
+        }
+        for (prefix, records) in settled {
+            tracing::info!(prefix = %prefix.escape_ascii(), records, "compacting a range that was overwritten often");
+            count += usize::from(self.compact(&prefix, &[Cf::Data], SETTLED_RANGE_BYTES).await?);
         }
         Ok(count)
+    }
+
+    /// Compacts a range of some column families unless its current versions take more than `limit_bytes`; answers whether it did.
+    async fn compact(&self, prefix: &[u8], families: &'static [Cf], limit_bytes: u64) -> Result<bool> {
+        let engine = self.inner.engine.clone();
+        let (start, end) = engine_bounds(&KeyRange::prefix(prefix));
+        let job = move || {
+            if engine.approximate_size(Cf::Data, &start, &end)? > limit_bytes {
+                return Ok(false);
+            }
+            families.iter().try_for_each(|cf| engine.compact_range(*cf, Some(&start), Some(&end)))?;
+            Ok(true)
+        };
+        Ok(self.inner.env.run_blocking(job).await.unwrap_or(Err(engine::Error::ShutDown))?)
     }
 }
 
@@ -237,7 +257,7 @@ pub(crate) mod tests {
     use base::TimeStamp;
     use bytes::Bytes;
     use engine::{CommitOptions, CommitQueue, MemEngine, ReadTier};
-    use proto::kvrpcpb::{GetRequest, Mutation, PrewriteRequest, ScanRequest};
+    use proto::kvrpcpb::{CommitRequest, Context, DiskFullOpt, GetRequest, Mutation, Op, PrewriteRequest, ScanRequest};
 
     use super::*;
 
@@ -259,6 +279,41 @@ pub(crate) mod tests {
             ..Default::default()
         };
         storage.prewrite(&request).await.unwrap().one_pc_commit_ts
+    }
+
+    /// On a nearly full disk what writes values is refused; deletions, and what ends transactions or lets garbage be collected, go on.
+    #[tokio::test]
+    async fn a_nearly_full_disk_lets_through_what_frees_space() {
+        let directory = tempfile::tempdir().unwrap();
+        let probe = engine::DiskGuardOptions { reserve_bytes: 0, needed_bytes: 1 };
+        let available = engine::DiskGuard::open(directory.path(), Some(probe)).unwrap().available_bytes();
+        let scarce = engine::DiskGuardOptions { reserve_bytes: 0, needed_bytes: available / 4 * 6 };
+        let guard = Arc::new(engine::DiskGuard::open(directory.path(), Some(scarce)).unwrap());
+        let engine = MemEngine::new();
+        let queue = CommitQueue::start(engine.clone(), CommitOptions { disk_guard: Some(guard), ..CommitOptions::default() }).unwrap();
+        let storage = Storage::open(engine, queue, StorageOptions::new(Env::production(), TimeStamp(1), Arc::default())).unwrap();
+        let prewrite = async |op: Op, key: &'static str, start_version, context: Option<Context>| {
+            let key = Bytes::from_static(key.as_bytes());
+            let value = if op == Op::Put { Bytes::from_static(b"v") } else { Bytes::new() };
+            let mutations = vec![Mutation { op: op as i32, key: key.clone(), value, ..Default::default() }];
+            let context = context.map(Box::new);
+            storage.prewrite(&PrewriteRequest { context, mutations, primary_lock: key, start_version, ..Default::default() }).await
+        };
+        let allowed = Context { disk_full_opt: DiskFullOpt::AllowedOnAlmostFull as i32, ..Default::default() };
+        let refused = |answer| matches!(answer, Err(Error::Engine(engine::Error::DiskFull { .. })));
+        assert!(refused(prewrite(Op::Put, "a", 10, None).await));
+        assert_eq!(storage.lock_counts(), (0, 0), "what was refused left nothing behind");
+        prewrite(Op::Del, "a", 10, None).await.unwrap();
+        prewrite(Op::Put, "b", 20, Some(allowed)).await.unwrap();
+        assert_eq!(storage.lock_counts(), (0, 2));
+        let commit = |start_version, key: &'static str| {
+            let keys = vec![Bytes::from_static(key.as_bytes())];
+            storage.commit(CommitRequest { start_version, keys, commit_version: start_version + 5, ..Default::default() })
+        };
+        assert!(commit(10, "a").await.unwrap().error.is_none() && commit(20, "b").await.unwrap().error.is_none());
+        storage.raise_write_floor(TimeStamp(30)).await;
+        storage.publish_safe_point(TimeStamp(30)).await.unwrap();
+        assert_eq!(storage.lock_counts(), (0, 0));
     }
 
     /// Rule 2, the second look: a read that ends below a safe point published meanwhile is refused, whatever it has found.

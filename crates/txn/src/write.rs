@@ -18,7 +18,7 @@
 use std::sync::Arc;
 
 use base::TimeStamp;
-use engine::{Cf, Engine, ReadTier, WriteOp};
+use engine::{Cf, Engine, ReadTier, SpaceUse, WriteOp};
 use mvcc::{KnownEmpty, MvccReader, MvccTxn, TxnRecord};
 use smallvec::SmallVec;
 
@@ -44,8 +44,11 @@ pub(crate) trait Command: Clone + Send + Sync + 'static {
     /// Reads, and collects what is to be written. May be run again from the beginning where it may wait for the disk.
     fn process<E: Engine>(&self, context: &mut ProcessContext<'_, E>) -> Result<Self::Answer>;
 
-    /// Whether the write frees space, and so is let through when the disk is nearly full.
-    const FREES_SPACE: bool = false;
+    /// What the write does to the space on disk: decides whether it is let through when the disk is nearly full. Those that end a
+    /// transaction are essential, for garbage cannot be collected before its locks are gone.
+    fn space(&self) -> SpaceUse {
+        SpaceUse::Grows
+    }
 }
 
 /// What a step works with.
@@ -117,7 +120,7 @@ impl<E: Engine> Storage<E> {
             // The caller may have gone away.
             let _ = sender.send(result);
         };
-        self.inner.writes.submit(batch, C::FREES_SPACE, Box::new(on_done));
+        self.inner.writes.submit(batch, command.space(), Box::new(on_done));
         receiver.await.map_err(|_| Error::Stopped)??;
         Ok(answer)
     }

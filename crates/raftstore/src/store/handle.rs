@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use bytes::Bytes;
-use engine::{Engine, WriteBatch, WriteDone, WriteQueue};
+use engine::{Engine, SpaceUse, WriteBatch, WriteDone, WriteQueue};
 use proto::{
     metapb::{Region, RegionEpoch},
     raft_cmdpb::{AdminCmdType, AdminRequest, BatchSplitRequest, SplitRequest},
@@ -60,9 +60,9 @@ pub struct RegionWrites<E: Engine> {
 }
 
 impl<E: Engine> WriteQueue for RegionWrites<E> {
-    fn submit(&self, batch: WriteBatch, frees_space: bool, on_done: WriteDone) {
-        if let Some(guard) = self.store.inner.disk_guard.as_ref().filter(|_| !frees_space)
-            && let Err(error) = guard.check(batch.size_bytes() as u64)
+    fn submit(&self, batch: WriteBatch, space: SpaceUse, on_done: WriteDone) {
+        if let Some(guard) = &self.store.inner.disk_guard
+            && let Err(error) = guard.admit(batch.size_bytes() as u64, space)
         {
             return on_done(Err(error));
         }

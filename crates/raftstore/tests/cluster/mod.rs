@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use engine::{Cf, Engine as _, EngineConfig, EngineRead as _, ReadTier, RocksEngine, WriteBatch, WriteQueue as _};
+use engine::{Cf, Engine as _, EngineConfig, EngineRead as _, ReadTier, RocksEngine, SpaceUse, WriteBatch, WriteQueue as _};
 use env::Env;
 use proto::{
     metapb::{Peer, Region},
@@ -195,7 +195,7 @@ impl Cluster {
         let mut batch = WriteBatch::new();
         batch.put(Cf::Data, format!("z{key}").as_bytes(), value.as_bytes());
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        store.writes(&permit).submit(batch, false, Box::new(move |result| drop(sender.send(result))));
+        store.writes(&permit).submit(batch, SpaceUse::Grows, Box::new(move |result| drop(sender.send(result))));
         Ok(receiver.await.unwrap()?)
     }
 

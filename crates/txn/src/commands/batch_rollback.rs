@@ -2,7 +2,7 @@
 
 use base::TimeStamp;
 use bytes::Bytes;
-use engine::Engine;
+use engine::{Engine, SpaceUse};
 use mvcc::{MvccTxn, steps};
 use proto::kvrpcpb::{BatchRollbackRequest, BatchRollbackResponse};
 
@@ -48,5 +48,7 @@ impl Command for BatchRollback {
         Ok(response)
     }
 
-    const FREES_SPACE: bool = true;
+    fn space(&self) -> SpaceUse {
+        SpaceUse::Essential
+    }
 }

@@ -2,7 +2,7 @@
 
 use base::TimeStamp;
 use bytes::Bytes;
-use engine::Engine;
+use engine::{Engine, SpaceUse};
 use mvcc::{
     MvccTxn,
     steps::{self, SecondaryLock},
@@ -62,5 +62,7 @@ impl Command for CheckSecondaryLocks {
         Ok(response)
     }
 
-    const FREES_SPACE: bool = true;
+    fn space(&self) -> SpaceUse {
+        SpaceUse::Essential
+    }
 }

@@ -1,7 +1,7 @@
 //! Check transaction status: what became of a transaction, asked at its primary.
 
 use base::TimeStamp;
-use engine::Engine;
+use engine::{Engine, SpaceUse};
 use mvcc::{
     MvccTxn,
     steps::{self, CheckTxnStatus, CheckedTxnStatus},
@@ -71,5 +71,7 @@ impl Command for CheckTxnStatus {
         Ok(response)
     }
 
-    const FREES_SPACE: bool = true;
+    fn space(&self) -> SpaceUse {
+        SpaceUse::Essential
+    }
 }

@@ -2,7 +2,7 @@
 
 use base::TimeStamp;
 use bytes::Bytes;
-use engine::Engine;
+use engine::{Engine, SpaceUse};
 use mvcc::{MvccTxn, steps};
 use proto::kvrpcpb::{CleanupRequest, CleanupResponse};
 
@@ -51,5 +51,7 @@ impl Command for Cleanup {
         Ok(response)
     }
 
-    const FREES_SPACE: bool = true;
+    fn space(&self) -> SpaceUse {
+        SpaceUse::Essential
+    }
 }

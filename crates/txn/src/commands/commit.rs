@@ -2,7 +2,7 @@
 
 use base::TimeStamp;
 use bytes::Bytes;
-use engine::Engine;
+use engine::{Engine, SpaceUse};
 use mvcc::{MvccTxn, steps};
 use proto::kvrpcpb::{CommitRequest, CommitResponse};
 
@@ -48,5 +48,10 @@ impl Command for Commit {
             }
         }
         Ok(response)
+    }
+
+    /// What was prewritten was let through; refusing its commit would only leave it lying as locks.
+    fn space(&self) -> SpaceUse {
+        SpaceUse::Essential
     }
 }

@@ -1,7 +1,7 @@
 //! Destroying a range: all versions of keys that nobody reads or writes any more, at once, whatever snapshots there are.
 
 use base::KeyRange;
-use engine::{Cf, Engine, WriteBatch};
+use engine::{Cf, Engine, SpaceUse, WriteBatch};
 use proto::kvrpcpb::{DeleteRangeRequest, DeleteRangeResponse, UnsafeDestroyRangeRequest, UnsafeDestroyRangeResponse};
 
 use crate::{
@@ -29,7 +29,7 @@ impl<E: Engine> Storage<E> {
                 // The receiver may have been dropped with its task.
                 let _ = sender.send(result);
             };
-            self.inner.writes.submit(batch, true, Box::new(on_done));
+            self.inner.writes.submit(batch, SpaceUse::Essential, Box::new(on_done));
             receiver.await.map_err(|_| Error::Stopped)??;
             self.inner.forget_locks(&range, locks);
         }

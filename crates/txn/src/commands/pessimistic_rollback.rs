@@ -2,7 +2,7 @@
 
 use base::TimeStamp;
 use bytes::Bytes;
-use engine::Engine;
+use engine::{Engine, SpaceUse};
 use mvcc::{MvccTxn, steps};
 use proto::kvrpcpb::{PessimisticRollbackRequest, PessimisticRollbackResponse};
 
@@ -49,5 +49,7 @@ impl Command for PessimisticRollback {
         Ok(PessimisticRollbackResponse::default())
     }
 
-    const FREES_SPACE: bool = true;
+    fn space(&self) -> SpaceUse {
+        SpaceUse::Essential
+    }
 }

@@ -11,7 +11,7 @@
 
 use base::TimeStamp;
 use bytes::Bytes;
-use engine::Engine;
+use engine::{Engine, SpaceUse};
 use mvcc::steps::{
     self, Assertion, AssertionLevel, CommitMode, Mutation, OnePcOutcome, Op, PessimisticCheck, PrewriteProps, Prewritten, TxnMode,
 };
@@ -35,6 +35,7 @@ struct Prewrite {
     secondaries: Vec<Bytes>,
     protocol: Protocol,
     max_commit_ts: TimeStamp,
+    space: SpaceUse,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,6 +97,7 @@ impl Prewrite {
                 (false, false) => Protocol::TwoPhase,
             },
             max_commit_ts: TimeStamp(request.max_commit_ts),
+            space: space_of(request),
         })
     }
 
@@ -110,6 +112,13 @@ impl Prewrite {
             }
         }
     }
+}
+
+/// A transaction that writes no value frees space in the end. Others may be let through by their client, who knows what they are for.
+fn space_of(request: &PrewriteRequest) -> SpaceUse {
+    let allowed = request.context.as_ref().is_some_and(|context| context.disk_full_opt != kvrpcpb::DiskFullOpt::NotAllowedOnFull as i32);
+    let writes_value = |mutation: &kvrpcpb::Mutation| [kvrpcpb::Op::Put as i32, kvrpcpb::Op::Insert as i32].contains(&mutation.op);
+    if allowed || !request.mutations.iter().any(writes_value) { SpaceUse::Frees } else { SpaceUse::Grows }
 }
 
 fn mutation_of(mutation: &kvrpcpb::Mutation) -> Result<Mutation> {
@@ -150,6 +159,10 @@ impl Command for Prewrite {
 
     fn start_ts(&self) -> Option<TimeStamp> {
         Some(self.props.start_ts)
+    }
+
+    fn space(&self) -> SpaceUse {
+        self.space
     }
 
     fn process<E: Engine>(&self, context: &mut ProcessContext<'_, E>) -> Result<PrewriteResponse> {

@@ -5,7 +5,7 @@
 
 use base::TimeStamp;
 use bytes::Bytes;
-use engine::{Engine, ReadTier};
+use engine::{Engine, ReadTier, SpaceUse};
 use mvcc::{MvccReader, MvccTxn, steps};
 use proto::kvrpcpb::{ResolveLockRequest, ResolveLockResponse};
 use rustc_hash::FxHashMap;
@@ -99,5 +99,7 @@ impl Command for ResolveLocks {
         Ok(response)
     }
 
-    const FREES_SPACE: bool = true;
+    fn space(&self) -> SpaceUse {
+        SpaceUse::Essential
+    }
 }
