@@ -188,6 +188,8 @@ impl Handshake<'_> {
     /// Sends what is waiting and returns the client's next packet.
     async fn ask(&mut self) -> Result<Vec<u8>, Failure> {
         self.writer.flush(self.stream).await?;
+        // Sequence numbers count the packets of both directions.
+        self.reader.set_sequence(self.writer.next_sequence());
         let answer = self.reader.read(self.stream).await?.to_vec();
         self.writer.set_sequence(self.reader.next_sequence());
         Ok(answer)
