@@ -11,8 +11,8 @@ use tokio::task::JoinHandle;
 
 use crate::{domain::Domain, vars::find};
 
-/// How often garbage collection is looked at. A round is cheap when there is nothing to collect.
-const GC_EVERY: Duration = Duration::from_secs(60);
+/// How often it is looked whether a round of garbage collection is due (`tidb_gc_run_interval`).
+const GC_LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How often counts of changed rows are looked at.
 const STATS_EVERY: Duration = Duration::from_secs(30);
 
@@ -33,14 +33,17 @@ async fn renew_locks(domain: Weak<Domain>) {
 }
 
 async fn collect_garbage(domain: Weak<Domain>) {
+    let mut last = tokio::time::Instant::now();
     loop {
-        tokio::time::sleep(GC_EVERY).await;
+        tokio::time::sleep(GC_LOOK_EVERY).await;
         let Some(domain) = domain.upgrade() else { return };
         let variable = |name| find(name).map(|definition| domain.globals().get(definition)).unwrap_or_default();
-        if variable("tidb_gc_enable") != "ON" {
+        let duration = |name, default| variable(name).parse::<ReadableDuration>().map_or(default, |duration| duration.0);
+        if last.elapsed() < duration("tidb_gc_run_interval", Duration::from_secs(60)) || variable("tidb_gc_enable") != "ON" {
             continue;
         }
-        let life_time = variable("tidb_gc_life_time").parse::<ReadableDuration>().map_or(Duration::from_secs(600), |duration| duration.0);
+        last = tokio::time::Instant::now();
+        let life_time = duration("tidb_gc_life_time", Duration::from_secs(600));
         if let Err(error) = domain.ddl().destroy_old_ranges().await {
             tracing::warn!(%error, "data of dropped tables could not be removed; it is tried again");
         }

@@ -25,7 +25,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use txn::{Storage, StorageOptions};
 use wire::auth::Plugin;
 
-use crate::{cli::Cli, config::Config, logging};
+use crate::{cli::Cli, config::Config, logging, store_metrics::StoreMetrics};
 
 /// Exit code of a process that stopped because its store failed.
 const EXIT_STORE_FAILED: i32 = 3;
@@ -105,6 +105,8 @@ async fn serve(config: Config) -> Result<()> {
     let domain = Domain::open(store.client.clone(), domain_config).await.context("cannot open the database")?;
     let registry = prometheus::Registry::new();
     let metrics = Metrics::new(&registry).context("cannot register metrics")?;
+    let of_store = StoreMetrics::new(store.engine.clone(), store.commits.clone());
+    registry.register(Box::new(of_store)).context("cannot register the store's metrics")?;
     let status = match config.status.report_status {
         true => {
             let (host, port) = config.status_address()?;
@@ -133,8 +135,12 @@ async fn serve(config: Config) -> Result<()> {
     }
     domain.close().await;
     drop(domain);
-    let commits = store.commits;
-    tokio::task::spawn_blocking(move || commits.close()).await.context("the commit thread did not end")?;
+    tokio::task::spawn_blocking(move || {
+        store.commits.close();
+        drop(store);
+    })
+    .await
+    .context("the commit thread did not end")?;
     tracing::info!("stopped");
     Ok(())
 }
@@ -142,6 +148,7 @@ async fn serve(config: Config) -> Result<()> {
 /// The store's side of the process.
 struct Store {
     client: Client,
+    engine: RocksEngine,
     commits: CommitQueue<RocksEngine>,
 }
 
@@ -161,8 +168,8 @@ async fn open_store(config: &Config) -> Result<Store> {
             CommitOptions { sync_log, disk_guard: Some(disk_guard), on_fatal: Box::new(stop_process), ..CommitOptions::default() };
         let commits = CommitQueue::start(engine.clone(), commit_options)?;
         let pd = EmbeddedPd::open(engine.clone(), env.clone())?;
-        let storage = Storage::open(engine, commits.clone(), StorageOptions::new(env.clone(), pd.last_timestamp(), safe_point))?;
-        Ok(Store { client: Client::with_options(storage, pd, env, options), commits })
+        let storage = Storage::open(engine.clone(), commits.clone(), StorageOptions::new(env.clone(), pd.last_timestamp(), safe_point))?;
+        Ok(Store { client: Client::with_options(storage, pd, env, options), engine, commits })
     };
     tokio::task::spawn_blocking(open).await.context("opening the data directory failed")?
 }

@@ -6,6 +6,7 @@ mod embedded;
 mod logging;
 mod pd;
 mod pd_config;
+mod store_metrics;
 
 use std::process::ExitCode;
 

@@ -222,6 +222,7 @@ pub static DEFINITIONS: &[Definition] = &[
     live("tidb_enable_tmp_storage_on_oom", Scope::Both, Kind::Bool, "ON"),
     live("tidb_gc_enable", Scope::Global, Kind::Bool, "ON"),
     live("tidb_gc_life_time", Scope::Global, Kind::Text, "10m0s"),
+    live("tidb_gc_run_interval", Scope::Global, Kind::Text, "1m0s"),
     inert("tidb_hash_join_concurrency", Scope::Both, int(1, 256), "5", ONE_EXECUTOR),
     inert("tidb_hashagg_final_concurrency", Scope::Both, int(-1, 256), "-1", ONE_EXECUTOR),
     inert("tidb_hashagg_partial_concurrency", Scope::Both, int(-1, 256), "-1", ONE_EXECUTOR),

@@ -249,7 +249,7 @@ pub fn check(definition: &Definition, given: &Datum) -> Result<value::Canonical,
         "trine_disabled_rules" => {
             disabled_rules(&canonical.text).map_err(|name| wrong_value(&name))?;
         }
-        "tidb_gc_life_time" => {
+        "tidb_gc_life_time" | "tidb_gc_run_interval" => {
             canonical.text.parse::<base::ReadableDuration>().map_err(|_| wrong_value(&canonical.text))?;
         }
         _ => {}
