@@ -5,7 +5,7 @@ export ROCKSDB_LIB_DIR ?= $(shell . scripts/env && echo $$ROCKSDB_LIB_DIR)
 export CARGO_TERM_COLOR ?= auto
 BIN := $(CARGO_TARGET_DIR)/release/trine
 
-.PHONY: help setup build run test interop lint bench bin-path
+.PHONY: help setup build run test planted-bugs interop lint bench bin-path
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,6 +21,9 @@ run: build ## Build and start a server on 127.0.0.1:4000 with its data in ./trin
 
 test: build ## Run all tests
 	scripts/test
+
+planted-bugs: build ## Take the store's rules away one at a time: its tests must notice
+	scripts/planted-bugs $(BUGS)
 
 interop: build ## Run the ecosystem's Go clients against our processes (needs Go)
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) scripts/test-interop

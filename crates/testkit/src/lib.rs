@@ -1,11 +1,13 @@
-//! Tools of the tests that run the real binary: server processes that can be killed, SQL scripts, and a recording client.
+//! Tools of the tests that run the real binary: server processes that can be killed, disks that lose power or are too small, SQL scripts.
 //!
 //! Waits are on conditions with a bound, never plain sleeps. Every server listens on a free loopback port and keeps its data in a
 //! directory of its own; a test that fails keeps nothing running, because dropping a [`Server`] kills it.
 
+mod disk;
 mod script;
 mod server;
 
+pub use disk::{Ext4Disk, SmallDisk, with_private_mounts};
 pub use script::{Matrix, run_scripts};
 pub use server::{Server, ServerOptions, wait_until};
 

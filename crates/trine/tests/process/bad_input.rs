@@ -11,24 +11,7 @@ use testkit::{
     mysql::{Conn, Error, prelude::Queryable as _},
 };
 
-use crate::Scratch;
-
-/// A small generator, so that a failure can be repeated from its seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        // xorshift64*
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-}
+use crate::{Scratch, random::Random};
 
 fn alive(server: &Server) {
     let mut conn = server.connect().expect("connects");
@@ -45,7 +28,7 @@ fn code(result: Result<(), Error>) -> u16 {
 #[test]
 fn broken_packets_end_their_connection_only() {
     let scratch = Scratch::start();
-    let mut random = Random(0x7121e);
+    let mut random = Random::new(0x7121e);
     for round in 0..300 {
         let mut stream = TcpStream::connect(("127.0.0.1", scratch.server.port())).expect("connects");
         stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
@@ -118,7 +101,7 @@ fn ten_thousand_mutated_texts_never_stop_the_server() {
     let mut conn = scratch.server.connect_to(Some("test")).expect("connects");
     conn.query_drop("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20))").expect("creates");
     conn.query_drop("SET max_execution_time = 5000").expect("sets");
-    let mut random = Random(20_261);
+    let mut random = Random::new(20_261);
     for number in 0..10_000 {
         let text = mutate(&mut random);
         match conn.query_drop(&text) {

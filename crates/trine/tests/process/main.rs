@@ -1,10 +1,17 @@
-//! Tests that run the real binary as processes: the command line, crashes, the real sysbench, SQL scripts, bad input.
+//! Tests that run the real binary as processes: the command line, crashes, power loss, full disks, the real sysbench, SQL scripts, bad input.
 
+mod authentication;
 mod bad_input;
 mod command_line;
 mod crash;
+mod disk_full;
 mod isolation;
+mod long_run;
+mod metrics;
 mod pd;
+mod power_loss;
+mod random;
+mod recording;
 mod scripts;
 mod sysbench;
 
