@@ -50,6 +50,8 @@ pub struct Cli {
 pub enum Command {
     /// One member of the placement driver: timestamps, ids, where regions are and where they should be.
     Pd(PdArgs),
+    /// One store: regions replicated to other stores, served over gRPC.
+    Kv(KvArgs),
 }
 
 /// Flags of `trine pd`; they win over the file.
@@ -86,6 +88,42 @@ pub struct PdArgs {
     /// Client URLs of members of a running cluster to join
     #[arg(long, value_name = "URLS")]
     pub join: Option<String>,
+
+    /// Configuration file (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Least severe level that is logged: error, warn, info, debug or trace [default: info]
+    #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
+    pub log_level: Option<String>,
+}
+
+/// Flags of `trine kv`; they win over the file.
+#[derive(Args, Debug)]
+pub struct KvArgs {
+    /// Client addresses of the placement driver's members [default: 127.0.0.1:2379]
+    #[arg(long, value_name = "ADDRESS,…")]
+    pub pd: Option<String>,
+
+    /// Address to listen on [default: 127.0.0.1:20160]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub addr: Option<String>,
+
+    /// Address others are told [default: that of --addr]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub advertise_addr: Option<String>,
+
+    /// Address of the status page [default: 127.0.0.1:20180]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub status_addr: Option<String>,
+
+    /// Data directory; created when missing [default: trine-kv]
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<String>,
+
+    /// Where the store stands: zone=z1,host=h1
+    #[arg(long, value_name = "KEY=VALUE,…")]
+    pub labels: Option<String>,
 
     /// Configuration file (TOML)
     #[arg(long, value_name = "FILE")]

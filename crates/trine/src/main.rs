@@ -3,6 +3,8 @@
 mod cli;
 mod config;
 mod embedded;
+mod kv;
+mod kv_config;
 mod logging;
 mod pd;
 mod pd_config;
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     let ended = match &cli.command {
         Some(cli::Command::Pd(args)) => pd::run(args),
+        Some(cli::Command::Kv(args)) => kv::run(args),
         None => embedded::run(&cli),
     };
     match ended {

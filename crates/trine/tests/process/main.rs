@@ -1,4 +1,4 @@
-//! Tests that run the real binary as processes: the command line, crashes, power loss, full disks, the real sysbench, SQL scripts, bad input.
+//! Tests that run the real binary as processes: the command line, crashes, power loss, full disks, the real sysbench, SQL scripts, bad input, stores of a cluster.
 
 mod authentication;
 mod bad_input;
@@ -13,6 +13,7 @@ mod power_loss;
 mod random;
 mod recording;
 mod scripts;
+mod stores;
 mod sysbench;
 
 use testkit::{Server, ServerOptions};

@@ -1,0 +1,114 @@
+//! A placement driver and stores as processes.
+
+use std::{
+    fs::File,
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    time::{Duration, Instant},
+};
+
+/// Time a process has to say that it is ready.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// A process that is killed when it is dropped.
+pub struct Process {
+    child: Child,
+    /// What follows the given words of its banner.
+    pub address: String,
+}
+
+impl Process {
+    fn start(arguments: &[&str], marker: &str, log: &Path) -> Self {
+        let stderr = File::options().create(true).append(true).open(log).expect("the log can be written");
+        let mut command = Command::new(crate::BINARY);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
+        let mut child = command.spawn().expect("the binary starts");
+        let stdout = child.stdout.take().expect("it was asked for");
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(std::io::Result::ok) {
+                let _ = sender.send(line); // Nobody listens once the address is known.
+            }
+        });
+        let deadline = Instant::now() + START_LIMIT;
+        let mut process = Self { child, address: String::new() };
+        while process.address.is_empty() {
+            match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => {
+                    if let Some((_, address)) = line.split_once(marker) {
+                        process.address = address.trim().to_owned();
+                    }
+                }
+                Err(_) => panic!("{arguments:?} did not start: {}", std::fs::read_to_string(log).unwrap_or_default()),
+            }
+        }
+        process
+    }
+
+    /// As a crash would.
+    pub fn kill(mut self) {
+        self.child.kill().expect("the process can be killed");
+        self.child.wait().expect("the process can be waited for");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have been killed already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// One placement driver and some stores.
+pub struct Cluster {
+    pub pd: Process,
+    pub stores: Vec<Option<Process>>,
+    directory: tempfile::TempDir,
+}
+
+impl Cluster {
+    pub fn start(stores: usize) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let data = directory.path().join("pd").to_string_lossy().into_owned();
+        // Replicas are made whatever the disk of the machine that runs the tests has left.
+        let config = directory.path().join("pd.toml");
+        std::fs::write(&config, "[schedule]\nlow-space-ratio = 1.0\n").expect("the configuration can be written");
+        let config = config.to_string_lossy().into_owned();
+        let urls = ["--client-urls=http://127.0.0.1:0", "--peer-urls=http://127.0.0.1:0"];
+        let arguments = ["pd", "--name=pd", "--config", &config, "--data-dir", &data, urls[0], urls[1]];
+        let pd = Process::start(&arguments, "clients:", &directory.path().join("pd.log"));
+        let mut cluster = Self { pd, stores: Vec::new(), directory };
+        for _ in 0..stores {
+            let store = cluster.start_process(cluster.stores.len());
+            cluster.stores.push(Some(store));
+        }
+        cluster
+    }
+
+    fn path(&self, store: usize) -> PathBuf {
+        self.directory.path().join(format!("kv{store}"))
+    }
+
+    fn start_process(&self, store: usize) -> Process {
+        let path = self.path(store);
+        let data = path.to_string_lossy().into_owned();
+        let arguments = ["kv", "--pd", &self.pd.address, "--addr=127.0.0.1:0", "--status-addr=127.0.0.1:0", "--data-dir", &data];
+        Process::start(&arguments, "stores and clients:", &path.with_extension("log"))
+    }
+
+    /// Kills the store that is reached at an address; answers which it was.
+    pub fn kill_store_at(&mut self, address: &str) -> usize {
+        let found = self.stores.iter().position(|store| store.as_ref().is_some_and(|store| store.address == address));
+        let store = found.unwrap_or_else(|| panic!("no store listens at {address}"));
+        self.stores[store].take().expect("it was just found").kill();
+        store
+    }
+
+    /// Starts a store that was killed, on its old data.
+    pub fn restart_store(&mut self, store: usize) {
+        self.stores[store] = Some(self.start_process(store));
+    }
+}
