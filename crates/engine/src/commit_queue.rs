@@ -216,6 +216,10 @@ impl<E: Engine> Drop for Handle<E> {
 impl<E: Engine> Shared<E> {
     /// There is load: the engine may prepare for it, beside the commits.
     fn prepare_for_load(&self) {
+        // What makes commits cheaper must not be what fills the disk.
+        if self.options.disk_guard.as_ref().is_some_and(|guard| guard.available_bytes() < guard.capacity_bytes() / 2) {
+            return;
+        }
         let (engine, stopping) = (self.engine.clone(), self.stopping.clone());
         let prepare = move || {
             if let Err(error) = engine.prepare_for_load(&|| stopping.load(Ordering::Relaxed)) {

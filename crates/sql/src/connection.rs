@@ -130,8 +130,9 @@ impl Connection {
     /// Serves commands until the client or the server ends the connection.
     async fn run(&mut self, shared: &Shared) -> Result<(), wire::Error> {
         loop {
-            self.writer.flush(&mut self.stream).await?;
+            // At rest before the answer is out: whoever has it may look at the process list.
             self.handle.idle();
+            self.writer.flush(&mut self.stream).await?;
             self.reader.restart_sequence();
             let payload = tokio::select! {
                 biased;
