@@ -85,9 +85,9 @@ pub struct DiskGuardOptions {
 }
 
 impl DiskGuardOptions {
-    /// What suits a disk of `capacity` bytes.
+    /// What suits a disk of `capacity` bytes. Compaction writes its output before it deletes its input, so a small disk needs a larger part free.
     pub fn for_capacity(capacity: u64) -> Self {
-        Self { reserve_bytes: (capacity / 50).min(512 << 20), needed_bytes: (capacity / 8).min(1 << 30) }
+        Self { reserve_bytes: (capacity / 50).min(512 << 20), needed_bytes: (capacity / 4).min(1 << 30) }
     }
 }
 
