@@ -99,13 +99,15 @@ async fn on_thread_of_its_own<T: Send + 'static>(env: &Env, future: impl Future<
 }
 
 /// Runs a plan with the parameters of `ctx.eval`.
-pub async fn execute(plan: &Arc<PhysicalPlan>, ctx: ExecCtx) -> Result<Execution> {
+pub async fn execute(plan: &Arc<PhysicalPlan>, mut ctx: ExecCtx) -> Result<Execution> {
     if let Op::PointGet(get) = &plan.root.op
-        && reads_one_key(get)
         && ctx.stats.is_none()
         && plan.scalar_subqueries.is_empty()
         && !plan.waits
     {
+        if !reads_one_key(get) {
+            ctx.fix_read_ts().await?;
+        }
         return Ok(Execution::Rows(RowStream::new(Rows::One(point_get(get, &plan.root.output, &ctx).await?))));
     }
     if !plan.waits {
@@ -119,15 +121,8 @@ pub async fn execute(plan: &Arc<PhysicalPlan>, ctx: ExecCtx) -> Result<Execution
     Ok(execution)
 }
 
-/// Anything but the point get that needs no timestamp; in a future of its own allocation, so that the callers' stay small.
+/// Anything but a plain point get; in a future of its own allocation, so that the callers' stay small.
 async fn execute_here(plan: &Arc<PhysicalPlan>, mut ctx: ExecCtx) -> Result<Execution> {
-    if let Op::PointGet(get) = &plan.root.op
-        && ctx.stats.is_none()
-        && plan.scalar_subqueries.is_empty()
-    {
-        ctx.fix_read_ts().await?;
-        return Ok(Execution::Rows(RowStream::new(Rows::One(point_get(get, &plan.root.output, &ctx).await?))));
-    }
     if ctx.read_ts == ReadTs::Newest && reads_tables(plan) {
         ctx.fix_read_ts().await?;
     }

@@ -28,7 +28,7 @@ use crate::Error;
 pub struct WorkerOptions {
     /// Event loops; 0 for one a core.
     pub threads: usize,
-    /// Threads a loop may start for work that waits for the disk; 0 for the runtime's default.
+    /// Threads that all loops together may start for work that waits for the disk; 0 for the runtime's default.
     pub blocking_threads: usize,
 }
 
@@ -60,7 +60,7 @@ impl Workers {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
-        let loops = (0..threads).map(|_| Loop::start(options)).collect::<Result<_, _>>()?;
+        let loops = (0..threads).map(|_| Loop::start(options.blocking_threads.div_ceil(threads))).collect::<Result<_, _>>()?;
         Ok(Self { loops })
     }
 
@@ -97,10 +97,10 @@ impl Drop for Workers {
 }
 
 impl Loop {
-    fn start(options: WorkerOptions) -> Result<Self, Error> {
+    fn start(blocking_threads: usize) -> Result<Self, Error> {
         let mut builder = tokio::runtime::Builder::new_current_thread();
-        if options.blocking_threads > 0 {
-            builder.max_blocking_threads(options.blocking_threads);
+        if blocking_threads > 0 {
+            builder.max_blocking_threads(blocking_threads);
         }
         let runtime = builder.enable_all().thread_name("worker").build().map_err(|source| Error::Thread { source })?;
         let (handle, stop) = (runtime.handle().clone(), Arc::new(Notify::new()));

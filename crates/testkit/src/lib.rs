@@ -1,13 +1,16 @@
-//! Tools of the tests that run the real binary: server processes that can be killed, disks that lose power or are too small, SQL scripts.
+//! Tools of the tests that run the real binary: server processes that can be killed, disks that lose power or are too small, SQL scripts, random numbers
+//! that a failure can be repeated with.
 //!
 //! Waits are on conditions with a bound, never plain sleeps. Every server listens on a free loopback port and keeps its data in a
 //! directory of its own; a test that fails keeps nothing running, because dropping a [`Server`] kills it.
 
 mod disk;
+mod random;
 mod script;
 mod server;
 
 pub use disk::{Ext4Disk, SmallDisk, with_private_mounts};
+pub use random::Random;
 pub use script::{Matrix, run_scripts};
 pub use server::{Server, ServerOptions, wait_until};
 

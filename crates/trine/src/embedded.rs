@@ -28,7 +28,7 @@ use wire::auth::Plugin;
 use crate::{cli::Cli, config::Config, logging, store_metrics::StoreMetrics};
 
 /// Exit code of a process that stopped because its store failed.
-const EXIT_STORE_FAILED: i32 = 3;
+pub(crate) const EXIT_STORE_FAILED: i32 = 3;
 
 /// Threads for work behind the connections.
 const BACKGROUND_THREADS: usize = 2;

@@ -6,10 +6,12 @@ use ::kv::{Node, NodeConfig};
 use anyhow::{Context as _, Result, bail};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::{cli::KvArgs, embedded::raise_descriptor_limit, kv_config::KvConfig, logging};
-
-/// Exit code of a process that stopped because its store failed.
-const EXIT_STORE_FAILED: i32 = 3;
+use crate::{
+    cli::KvArgs,
+    embedded::{EXIT_STORE_FAILED, raise_descriptor_limit},
+    kv_config::KvConfig,
+    logging,
+};
 
 /// Reads the configuration, serves until a signal says stop.
 pub fn run(args: &KvArgs) -> Result<()> {

@@ -9,13 +9,10 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     cli::PdArgs,
-    embedded::raise_descriptor_limit,
+    embedded::{EXIT_STORE_FAILED, raise_descriptor_limit},
     logging,
     pd_config::{PdConfig, list, named_list},
 };
-
-/// Exit code of a process that stopped because its disk failed.
-const EXIT_DISK_FAILED: i32 = 3;
 
 /// Reads the configuration, serves until a signal says stop or the member is removed.
 pub fn run(args: &PdArgs) -> Result<()> {
@@ -106,7 +103,7 @@ async fn serve(config: PdConfig) -> Result<()> {
 fn stop_process(error: &::pd::Error) {
     tracing::error!(%error, "the disk failed; stopping, so that nothing is promised that is not on disk");
     eprintln!("trine pd: {error}");
-    std::process::exit(EXIT_DISK_FAILED);
+    std::process::exit(EXIT_STORE_FAILED);
 }
 
 fn banner(client_urls: &[String], peer_urls: &[String], directory: &std::path::Path) {

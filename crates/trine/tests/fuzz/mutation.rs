@@ -5,6 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use testkit::Random;
+
 /// Inputs of a target in a normal test run.
 const ITERATIONS: usize = 30_000;
 /// Inputs kept to be mutated further.
@@ -16,31 +18,13 @@ const MAX_LEN: usize = 4096;
 const BYTES: [u8; 14] = [0, 1, 2, 3, 4, 8, 9, 0x7f, 0x80, 0xf7, 0xfb, 0xfc, 0xfe, 0xff];
 const NUMBERS: [u64; 8] = [0, 1, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, u64::MAX];
 
-/// xorshift64*.
-pub struct Random(u64);
-
-impl Random {
-    /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// A number below `n`, zero for zero.
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 20) as usize % n.max(1)
-    }
-}
-
 /// Runs `target` over mutations of `seeds`; it answers whether the input was accepted.
 pub fn fuzz(name: &str, seeds: Vec<Vec<u8>>, mut target: impl FnMut(&[u8]) -> bool) {
     let number = |variable: &str| std::env::var(variable).ok().and_then(|text| text.parse::<u64>().ok());
     let long = number("TRINE_FUZZ_SECONDS").map(Duration::from_secs);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
     let seed = number("TRINE_FUZZ_SEED").unwrap_or(if long.is_some() { now } else { 0x7121e });
-    let mut random = Random(seed.max(1));
+    let mut random = Random::new(seed);
     let mut corpus = seeds;
     for input in corpus.clone() {
         assert!(run(name, seed, &input, &mut target), "{name}: a good input is refused: {}", input.escape_ascii());

@@ -7,11 +7,11 @@ use std::{
 };
 
 use testkit::{
-    Server,
+    Random, Server,
     mysql::{Conn, Error, prelude::Queryable as _},
 };
 
-use crate::{Scratch, random::Random};
+use crate::Scratch;
 
 fn alive(server: &Server) {
     let mut conn = server.connect().expect("connects");

@@ -4,12 +4,12 @@
 use std::time::{Duration, Instant};
 
 use testkit::{
-    Server, ServerOptions, SmallDisk,
+    Random, Server, ServerOptions, SmallDisk,
     mysql::{Conn, Error, prelude::Queryable as _},
     wait_until, with_private_mounts,
 };
 
-use crate::{BINARY, random::Random};
+use crate::BINARY;
 
 const DISK_BYTES: u64 = 192 << 20;
 const LARGER_DISK_BYTES: u64 = 2 * DISK_BYTES;

@@ -10,7 +10,6 @@ mod long_run;
 mod metrics;
 mod pd;
 mod power_loss;
-mod random;
 mod recording;
 mod scripts;
 mod stores;

@@ -8,11 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use testkit::{Ext4Disk, Server, ServerOptions, wait_until, with_private_mounts};
+use testkit::{Ext4Disk, Random, Server, ServerOptions, wait_until, with_private_mounts};
 
 use crate::{
     BINARY,
-    random::Random,
     recording::{Record, Writers},
 };
 

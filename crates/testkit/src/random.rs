@@ -1,6 +1,7 @@
 //! A small generator, so that a failure can be repeated from its seed.
 
 /// xorshift64*.
+#[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
@@ -26,8 +27,8 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// A number below `n`.
+    /// A number below `n`, zero for zero.
     pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
+        (self.next() >> 20) as usize % n.max(1)
     }
 }
