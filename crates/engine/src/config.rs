@@ -83,7 +83,8 @@ impl CfConfig {
             max_write_buffer_number: 4,
             bloom_filter_bits_per_key: 10.0,
             compression: Compression::Lz4,
-            bottommost_level_compression: Compression::Zstd,
+            // A third more space than zstd on rows, for a fifth of its time to unpack.
+            bottommost_level_compression: Compression::Lz4,
             target_file_size_base: ReadableSize::mib(32),
             max_bytes_for_level_base: ReadableSize::mib(256),
             level0_file_num_compaction_trigger: 4,

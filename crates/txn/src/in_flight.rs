@@ -8,7 +8,9 @@
 //!   withdraw
 //! ```
 //!
-//! Rule 8 of the version layout. Looking is lock-free: an ordered skip list, and a counter that is zero when nothing is in flight.
+//! Rule 8 of the version layout. Keys are spread over a few slots by their hash, each a short list behind a lock of its own; one word says which
+//! slots hold any, so that looking for a key (or a range) where nothing is in flight is one load. An ordered structure would serve ranges
+//! better, but there are never more keys here than clients that commit, and every commit pays for showing and withdrawing its keys.
 //!
 //! All keys of a command share one entry with the `min_commit_ts` of the first: the transaction commits at or above it, so a reader below it
 //! is not concerned, and one above it waits, at worst for a commit it would not have seen.
@@ -17,18 +19,19 @@
 //! - A key is shown before its `min_commit_ts` is computed, and withdrawn after its write has been applied (or has failed).
 //! - A reader never concludes anything from an entry whose timestamp is still unknown: it waits the few instructions until it is known.
 //! - The latches allow one entry for a key at a time.
+//! - A slot's bit is set exactly while its list holds a key; both change under the slot's lock.
 
 use std::{
-    ops::Bound,
+    hash::{Hash as _, Hasher as _},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
 use base::{KeyRange, TimeStamp};
 use bytes::Bytes;
-use crossbeam_skiplist::SkipMap;
+use parking_lot::Mutex;
 use smallvec::SmallVec;
 use tokio::sync::Notify;
 
@@ -46,10 +49,54 @@ pub(crate) struct InFlightCommit {
     waiters: Notify,
 }
 
+/// As many as the word of [`Shared::occupied`] has bits.
+const SLOTS: usize = u64::BITS as usize;
+
+/// The keys of one slot, on a cache line of its own.
 #[derive(Debug, Default)]
+#[repr(align(64))]
+struct Slot(Mutex<Vec<(Bytes, Arc<InFlightCommit>)>>);
+
+#[derive(Debug)]
 struct Shared {
-    keys: SkipMap<Bytes, Arc<InFlightCommit>>,
-    len: AtomicUsize,
+    slots: [Slot; SLOTS],
+    /// Bit i: slot i holds a key.
+    occupied: AtomicU64,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self { slots: std::array::from_fn(|_| Slot::default()), occupied: AtomicU64::new(0) }
+    }
+}
+
+impl Shared {
+    fn insert(&self, key: Bytes, commit: Arc<InFlightCommit>) {
+        let slot = slot_of(&key);
+        let mut keys = self.slots[slot].0.lock();
+        keys.push((key, commit));
+        if keys.len() == 1 {
+            self.occupied.fetch_or(1 << slot, Ordering::SeqCst);
+        }
+    }
+
+    fn remove(&self, key: &[u8]) {
+        let slot = slot_of(key);
+        let mut keys = self.slots[slot].0.lock();
+        if let Some(at) = keys.iter().position(|(shown, _)| shown == key) {
+            keys.swap_remove(at);
+        }
+        if keys.is_empty() {
+            self.occupied.fetch_and(!(1 << slot), Ordering::SeqCst);
+        }
+    }
+}
+
+/// Where a key is shown.
+fn slot_of(key: &[u8]) -> usize {
+    let mut hasher = rustc_hash::FxHasher::default();
+    key.hash(&mut hasher);
+    hasher.finish() as usize % SLOTS
 }
 
 /// Commits in flight of a store; cheap to clone.
@@ -107,30 +154,46 @@ impl InFlightCommits {
     /// The commit on `key` that a reader at `ts` must wait for. `max_ts` has been raised to `ts` before.
     #[inline]
     pub(crate) fn blocking_key(&self, key: &[u8], ts: TimeStamp) -> Option<Arc<InFlightCommit>> {
-        if self.shared.len.load(Ordering::SeqCst) == 0 {
+        let occupied = self.shared.occupied.load(Ordering::SeqCst);
+        if occupied == 0 {
             return None;
         }
-        let entry = self.shared.keys.get(key)?;
-        (entry.value().min_commit_ts() <= ts).then(|| entry.value().clone())
+        let slot = slot_of(key);
+        if occupied & 1 << slot == 0 {
+            return None;
+        }
+        self.blocking_in(slot, |shown| shown == key, ts)
     }
 
     /// A commit in `range` that a reader at `ts` must wait for. `max_ts` has been raised to `ts` before.
     pub(crate) fn blocking_range(&self, range: &KeyRange, ts: TimeStamp) -> Option<Arc<InFlightCommit>> {
-        if self.shared.len.load(Ordering::SeqCst) == 0 || range.is_empty() {
-            return None;
+        let mut occupied = self.shared.occupied.load(Ordering::SeqCst);
+        while occupied != 0 {
+            let slot = occupied.trailing_zeros() as usize;
+            let blocking = self.blocking_in(slot, |shown| range.contains(shown), ts);
+            if blocking.is_some() {
+                return blocking;
+            }
+            occupied &= occupied - 1;
         }
-        let upper = if range.end.is_empty() { Bound::Unbounded } else { Bound::Excluded(&range.end[..]) };
-        let entries = self.shared.keys.range::<[u8], _>((Bound::Included(&range.start[..]), upper));
-        entries.map(|entry| entry.value().clone()).find(|commit| commit.min_commit_ts() <= ts)
+        None
+    }
+
+    /// A commit on a wanted key of a slot that a reader at `ts` must wait for.
+    fn blocking_in(&self, slot: usize, wanted: impl Fn(&[u8]) -> bool, ts: TimeStamp) -> Option<Arc<InFlightCommit>> {
+        // Whether a timestamp is known must not be waited for under the lock: its writer may be about to show its next key here.
+        let commits: SmallVec<[_; 4]> = {
+            let keys = self.shared.slots[slot].0.lock();
+            keys.iter().filter(|(shown, _)| wanted(shown)).map(|(_, commit)| commit.clone()).collect()
+        };
+        commits.into_iter().find(|commit| commit.min_commit_ts() <= ts)
     }
 }
 
 impl Publication {
     /// Shows `key` to readers and answers its `min_commit_ts`: at least `at_least`, and above every read so far.
     pub(crate) fn show(&mut self, key: Bytes, at_least: TimeStamp, max_ts: &MaxTs) -> TimeStamp {
-        // Counted first: who reads zero has come before all of this.
-        self.table.shared.len.fetch_add(1, Ordering::SeqCst);
-        self.table.shared.keys.insert(key.clone(), self.commit.clone());
+        self.table.shared.insert(key.clone(), self.commit.clone());
         self.keys.push(key);
         let min_commit_ts = at_least.max(max_ts.get().next());
         if self.keys.len() == 1 {
@@ -143,9 +206,8 @@ impl Publication {
 impl Drop for Publication {
     fn drop(&mut self) {
         for key in &self.keys {
-            self.table.shared.keys.remove(key);
+            self.table.shared.remove(key);
         }
-        self.table.shared.len.fetch_sub(self.keys.len(), Ordering::SeqCst);
         self.commit.applied.store(true, Ordering::Release);
         self.commit.waiters.notify_waiters();
     }
@@ -177,7 +239,7 @@ mod tests {
         drop(publication);
         waiter.await.unwrap();
         assert!(table.blocking_key(b"a", TimeStamp(10)).is_none());
-        assert_eq!(table.shared.len.load(Ordering::SeqCst), 0);
+        assert_eq!(table.shared.occupied.load(Ordering::SeqCst), 0);
     }
 
     /// Rule 8, the two orders in which a reader and a writer may meet, over many runs.

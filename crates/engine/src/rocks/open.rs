@@ -42,12 +42,22 @@ impl RocksEngine {
         let db = DB::open_cf_descriptors(&database_options, directory.db_path(), [default].into_iter().chain(families))
             .map_err(|error| Error::storage("opening the store", error))?;
         check_family_ids(&db)?;
+        keep_new_blocks_cached(&db)?;
         let filled_log_bytes = match config.recycle_log_file_num {
             0 => 0,
             _ => config.data.write_buffer_size.0.min(config.max_total_wal_size.0 / 2).min(MAX_FILLED_LOG_BYTES),
         };
         Ok(Self { db: Arc::new(Database::new(db, directory, cache, filter, filled_log_bytes)) })
     }
+}
+
+/// What a flush or compaction writes of the current versions goes to the block cache too, as the first to give way when the cache is full:
+/// otherwise the first read of each new block would wait for the disk and unpack it, on another thread. (RocksDB has this option of its
+/// tables in no other form that the `rocksdb` crate reaches.)
+fn keep_new_blocks_cached(db: &DB) -> Result<()> {
+    let handle = db.cf_handle(Cf::Data.name()).expect("every column family was opened");
+    db.set_options_cf(handle, &[("block_based_table_factory", "{prepopulate_block_cache=kFlushAndCompaction;}")])
+        .map_err(|error| Error::storage("setting up the block cache", error))
 }
 
 /// Batches name families by number; RocksDB numbers them in the order of their creation, which a damaged directory may have changed.

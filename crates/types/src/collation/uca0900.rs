@@ -15,7 +15,8 @@
 //! for typographic quotes (`’` equals `'` here), for characters newer than Unicode 9.0, and in the order of some symbols.
 //!
 //! ASCII has no contractions and no expansions in this collation, so text of ASCII alone takes a path of its own: the same
-//! weights from a table of 128 entries, the same compression, hence the same bytes.
+//! weights from a table of 128 entries, the same compression, hence the same bytes. What a character adds depends on nothing but itself and the
+//! first byte its predecessor may share, and few first bytes are shared in ASCII: all answers are tabulated, one load a character.
 
 use std::{cmp::Ordering, sync::LazyLock};
 
@@ -48,7 +49,32 @@ struct Ascii {
     ranks: [u8; 128],
     /// Whether the first byte of the weight is shared by neighbours.
     shares_first_byte: [bool; 128],
+    /// What the successor of a character must know of it: 0, or the number of the first byte it may share.
+    passes_on: [u8; 128],
+    /// What a character adds behind a predecessor that passes on a number: `steps[number][character]`.
+    steps: [[Step; 128]; PASSED_ON],
 }
+
+/// What a character adds to a sort key: from the lowest byte up to five bytes of the key; in the highest byte how many of them count; below it
+/// [`IGNORABLE`].
+type Step = u64;
+
+/// A step of a character that adds nothing: the one before it is its successor's predecessor.
+const IGNORABLE: Step = 1 << 48;
+const LEN_SHIFT: u32 = 56;
+const STEP_LEN: usize = size_of::<Step>();
+
+/// Numbers that characters pass on, with zero: as many first bytes are shared in ASCII, rounded up to a power of two.
+const PASSED_ON: usize = 8;
+
+/// The most bytes a character adds: the end of a run and a whole weight.
+const MAX_STEP_LEN: usize = 5;
+
+/// Characters whose steps are gathered before they go to the key together.
+const BLOCK_CHARS: usize = 48;
+
+/// What they may add, as a power of two, so that no place in it needs to be checked.
+const BLOCK_BYTES: usize = (BLOCK_CHARS * MAX_STEP_LEN).next_power_of_two();
 
 static ASCII: LazyLock<Ascii> = LazyLock::new(|| {
     let key_of = |text: &[u8]| {
@@ -56,7 +82,8 @@ static ASCII: LazyLock<Ascii> = LazyLock::new(|| {
         icu_sort_key(text, &mut key);
         key
     };
-    let mut ascii = Ascii { weights: [0; 128], ranks: [0; 128], shares_first_byte: [false; 128] };
+    let mut ascii =
+        Ascii { weights: [0; 128], ranks: [0; 128], shares_first_byte: [false; 128], passes_on: [0; 128], steps: [[0; 128]; PASSED_ON] };
     for c in 0..128u8 {
         let key = key_of(&[c]);
         let at = usize::from(c);
@@ -72,8 +99,37 @@ static ASCII: LazyLock<Ascii> = LazyLock::new(|| {
     for (rank, weight) in ascii.ranks.iter_mut().zip(ascii.weights) {
         *rank = sorted.binary_search(&weight).expect("every weight is in the list of weights") as u8;
     }
+    tabulate_steps(&mut ascii);
     ascii
 });
+
+/// Fills `passes_on` and `steps` from the weights.
+fn tabulate_steps(ascii: &mut Ascii) {
+    // One weight of each shared first byte stands for all of them; zero for no sharing.
+    let mut runs = vec![0u32];
+    for at in 0..128 {
+        let weight = ascii.weights[at];
+        if ascii.shares_first_byte[at] {
+            let known = runs.iter().position(|run| *run != 0 && run >> 24 == weight >> 24);
+            ascii.passes_on[at] = known.unwrap_or_else(|| {
+                runs.push(weight);
+                runs.len() - 1
+            }) as u8;
+        }
+    }
+    assert!(runs.len() <= PASSED_ON, "{} first bytes are shared in ASCII", runs.len() - 1);
+    for (number, run) in runs.into_iter().enumerate() {
+        for at in 0..128 {
+            let mut added = Vec::with_capacity(MAX_STEP_LEN);
+            push_weight(ascii, at, run, &mut added);
+            assert!(added.len() <= MAX_STEP_LEN, "a character adds {added:?}");
+            let len = (added.len() as Step) << LEN_SHIFT;
+            added.resize(STEP_LEN, 0);
+            let bytes = Step::from_le_bytes(added.try_into().expect("it was made that long"));
+            ascii.steps[number][at] = bytes | len | if ascii.weights[at] == 0 { IGNORABLE } else { 0 };
+        }
+    }
+}
 
 fn icu_sort_key(text: &[u8], out: &mut Vec<u8>) {
     let Ok(()) = COLLATOR.write_sort_key_utf8_to(text, out);
@@ -107,36 +163,61 @@ pub fn sort_key(text: &[u8], out: &mut Vec<u8>) {
 
 fn sort_key_ascii(text: &[u8], out: &mut Vec<u8>) {
     let ascii = &*ASCII;
-    out.reserve(text.len() * 2 + 2);
-    // The weight whose first byte the next one may share; 0 outside of a run.
-    let mut run = 0u32;
+    let start = out.len();
+    let mut block_key = [0; BLOCK_BYTES + STEP_LEN];
+    let (mut before, mut ignorable) = (0, 0);
+    for block in text.chunks(BLOCK_CHARS) {
+        let mut len = 0;
+        for &byte in block {
+            let at = usize::from(byte & 0x7f);
+            let step = ascii.steps[before % PASSED_ON][at];
+            // Whole steps are stored; the next one overwrites what does not count.
+            let place = len % BLOCK_BYTES;
+            block_key[place..place + STEP_LEN].copy_from_slice(&step.to_le_bytes());
+            len += (step >> LEN_SHIFT) as usize;
+            ignorable |= step;
+            before = usize::from(ascii.passes_on[at]);
+        }
+        out.extend_from_slice(&block_key[..len]);
+    }
+    if ignorable & IGNORABLE != 0 {
+        out.truncate(start);
+        sort_key_with_ignorables(ascii, text, out);
+    }
+}
+
+/// The sort key of ASCII in which control characters hide who precedes whom.
+fn sort_key_with_ignorables(ascii: &Ascii, text: &[u8], out: &mut Vec<u8>) {
+    let mut run = 0;
     for &byte in text {
-        let at = usize::from(byte & 0x7f);
-        let weight = ascii.weights[at];
-        if weight == 0 {
-            continue;
-        }
-        let bytes = weight.to_be_bytes();
-        let shares = ascii.shares_first_byte[at];
-        if shares && run >> 24 == weight >> 24 && bytes[1] != 0 && bytes[2] == 0 {
-            // Within a run most weights have one byte of their own.
-            out.push(bytes[1]);
-            continue;
-        }
-        if !shares || run >> 24 != weight >> 24 {
-            if run != 0 {
-                if weight > run {
-                    out.push(RUN_END_BEFORE_GREATER);
-                } else if bytes[0] > MERGE_SEPARATOR {
-                    out.push(RUN_END_BEFORE_SMALLER);
-                }
+        run = push_weight(ascii, usize::from(byte & 0x7f), run, out);
+    }
+}
+
+/// Appends what a character adds when a run of weights like `run` (0: none) is open; answers the run that is open behind it.
+fn push_weight(ascii: &Ascii, at: usize, run: u32, out: &mut Vec<u8>) -> u32 {
+    let weight = ascii.weights[at];
+    if weight == 0 {
+        return run;
+    }
+    let bytes = weight.to_be_bytes();
+    let shares = ascii.shares_first_byte[at];
+    let in_run = shares && run >> 24 == weight >> 24;
+    if !in_run {
+        if run != 0 {
+            if weight > run {
+                out.push(RUN_END_BEFORE_GREATER);
+            } else if bytes[0] > MERGE_SEPARATOR {
+                out.push(RUN_END_BEFORE_SMALLER);
             }
-            out.push(bytes[0]);
-            run = if shares { weight } else { 0 };
         }
-        for &b in bytes[1..].iter().take_while(|&&b| b != 0) {
-            out.push(b);
-        }
+        out.push(bytes[0]);
+    }
+    out.extend(bytes[1..].iter().take_while(|&&b| b != 0));
+    match (in_run, shares) {
+        (true, _) => run,
+        (false, true) => weight,
+        (false, false) => 0,
     }
 }
 
