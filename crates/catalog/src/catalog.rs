@@ -2,7 +2,7 @@
 //!
 //! [`Catalog::current`] is on the path of every statement: one atomic load, no lock. [`Catalog::reload`] catches up with the stored schema
 //! version: by diffs when they are at hand, else by loading everything. In one process the DDL runner calls it right after each
-//! commit; a server of a cluster calls it when it is told of, or polls, a newer version.
+//! commit; a server of a cluster calls it when it sees a newer version (see `follow`).
 //!
 //! Invariants:
 //! - The version only grows, and readers see whole versions: the schema is swapped in one piece.
@@ -15,7 +15,7 @@ use client::{Client, TxnOptions};
 use tokio::sync::watch;
 
 use crate::{
-    AutoIds, InfoSchema, InfoSchemaBuilder, Mdl, Result, bootstrap, infoschema_tables,
+    AutoIds, InfoSchema, InfoSchemaBuilder, Mdl, Notices, Result, Servers, bootstrap, follow, infoschema_tables,
     meta::{Meta, SchemaDiff},
 };
 
@@ -25,22 +25,29 @@ const MAX_DIFFS: u64 = 256;
 /// The catalog of one server; clones share it.
 #[derive(Clone)]
 pub struct Catalog {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
-struct Inner {
+pub(crate) struct Inner {
     client: Client,
     schema: ArcSwap<InfoSchema>,
     version: watch::Sender<u64>,
     reloading: tokio::sync::Mutex<()>,
     auto_ids: AutoIds,
     mdl: Mdl,
+    /// The other servers, in a cluster.
+    servers: Option<Servers>,
+    pub(crate) notices: watch::Sender<Notices>,
 }
 
 impl Catalog {
     /// Bootstraps the store if that has not been done, and loads the schema.
     pub async fn load(client: Client) -> Result<Self> {
         bootstrap::run(&client).await?;
+        let servers = match client.is_embedded() {
+            true => None,
+            false => Some(Servers::join(client.clone()).await?),
+        };
         let mut schema = InfoSchemaBuilder::default();
         infoschema_tables::define(&mut schema);
         let inner = Inner {
@@ -50,10 +57,25 @@ impl Catalog {
             version: watch::Sender::new(0),
             reloading: tokio::sync::Mutex::new(()),
             mdl: Mdl::default(),
+            servers,
+            notices: watch::Sender::new(Notices::default()),
         };
         let catalog = Self { inner: Arc::new(inner) };
         catalog.reload().await?;
+        if let Some(servers) = catalog.servers() {
+            catalog.client().env().spawn(follow::follow(Arc::downgrade(&catalog.inner), servers.clone()));
+        }
         Ok(catalog)
+    }
+
+    /// The servers of the cluster; `None` where there is one process.
+    pub fn servers(&self) -> Option<&Servers> {
+        self.inner.servers.as_ref()
+    }
+
+    /// Tells of changes that other servers have made: accounts, global variables.
+    pub fn watch_notices(&self) -> watch::Receiver<Notices> {
+        self.inner.notices.subscribe()
     }
 
     /// The current schema.

@@ -27,6 +27,7 @@ mod autoid;
 pub mod bootstrap;
 mod catalog;
 mod error;
+mod follow;
 mod info_schema;
 pub mod infoschema_tables;
 pub mod layout;
@@ -35,12 +36,14 @@ pub mod meta;
 pub mod model;
 pub mod name;
 mod persist;
+mod servers;
 pub mod show_create;
 mod system_tables;
 
 pub use autoid::{AutoIdKind, AutoIdRange, AutoIdStep, AutoIds};
 pub use catalog::Catalog;
 pub use error::{Error, Result};
+pub use follow::Notices;
 pub use info_schema::{InfoSchema, InfoSchemaBuilder};
 pub use infoschema_tables::columns::{column_default, column_extra, column_key};
 pub use infoschema_tables::constraints::{KeyView, keys};
@@ -48,3 +51,4 @@ pub use mdl::{Mdl, MdlSession, Stale};
 pub use model::{
     ColumnDefault, ColumnInfo, DatabaseInfo, GeneratedColumn, IndexColumn, IndexInfo, PrimaryKey, SchemaState, TableInfo, TableKind,
 };
+pub use servers::{LEASE, ServerRecord, Servers};

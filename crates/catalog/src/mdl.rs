@@ -87,6 +87,24 @@ impl Mdl {
         users
     }
 
+    /// Tables that are still used at a version older than that of their definition in `schema`, with the oldest version used.
+    pub fn uses_behind(&self, schema: &InfoSchema) -> Vec<(TableId, u64)> {
+        let mut behind: Vec<(TableId, u64)> = Vec::new();
+        for shard in &self.inner.shards {
+            for slot in shard.lock().iter().filter_map(Weak::upgrade) {
+                for used in &*slot.uses.lock() {
+                    // A table that has gone was used before it went.
+                    if update_version(schema, used.table).is_none_or(|version| used.version < version) {
+                        behind.push((used.table, used.version));
+                    }
+                }
+            }
+        }
+        behind.sort_unstable();
+        behind.dedup_by_key(|(table, _)| *table);
+        behind
+    }
+
     /// Waits until nobody uses one of `tables` at a version older than `version`. `version` must have been published before.
     pub async fn wait_for_users_before(&self, tables: &[TableId], version: u64) {
         let _waiting = Waiting::new(&self.inner.waiters);
@@ -242,6 +260,8 @@ mod tests {
         let new = schema(6, &[(1, 6)]);
         session.enter(|| Arc::clone(&new), &new, &[TableId(1)]).expect("in use");
         assert_eq!(mdl.users_before(&[TableId(1)], 6).len(), 1);
+        assert_eq!(mdl.uses_behind(&new), [(TableId(1), 5)]);
+        assert!(mdl.uses_behind(&old).is_empty());
         session.leave();
         assert!(mdl.users_before(&[TableId(1)], 6).is_empty());
     }

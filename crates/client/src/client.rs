@@ -1,6 +1,12 @@
 //! The handle everything starts from.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use base::{ClusterId, KeyRange, ReadableSize, TimeStamp};
 use env::Env;
@@ -10,8 +16,10 @@ use rustc_hash::FxHashSet;
 
 use crate::{
     active::{ActiveGuard, ActiveSet},
+    cluster::{ClusterStore, PdClient},
     error::Result,
     options::{SnapshotOptions, TxnOptions},
+    placement::PlacementDriver,
     snapshot::Snapshot,
     store::Store,
     transaction::Transaction,
@@ -49,10 +57,14 @@ pub struct Client {
 
 struct Inner {
     store: Store,
-    pd: pd::EmbeddedPd,
+    pd: PlacementDriver,
     env: Env,
     active: Arc<ActiveSet>,
     options: ClientOptions,
+    /// No transaction may commit above it; zero for no bound.
+    commit_bound: AtomicU64,
+    /// No transaction that began at or below it may commit.
+    commit_floor: AtomicU64,
     /// Transactions whose locks are being resolved in the background: many readers meet them, one resolves.
     resolving: Mutex<FxHashSet<u64>>,
 }
@@ -71,12 +83,32 @@ impl Client {
 
     /// A client of a store in this process, with limits other than the default ones.
     pub fn with_options(store: impl Into<Store>, pd: pd::EmbeddedPd, env: Env, options: ClientOptions) -> Self {
-        Self { inner: Arc::new(Inner { store: store.into(), pd, env, active: Arc::default(), options, resolving: Mutex::default() }) }
+        Self::new(store.into(), PlacementDriver::Embedded(pd), env, options)
+    }
+
+    /// A client of a cluster: its stores and its placement driver are other processes.
+    pub fn cluster(pd: PdClient, env: Env, options: ClientOptions) -> Self {
+        let store = Store::Cluster(ClusterStore::new(pd.clone(), env.clone()));
+        Self::new(store, PlacementDriver::Cluster(pd), env, options)
+    }
+
+    fn new(store: Store, pd: PlacementDriver, env: Env, options: ClientOptions) -> Self {
+        let inner = Inner {
+            store,
+            pd,
+            env,
+            active: Arc::default(),
+            options,
+            commit_bound: AtomicU64::new(0),
+            commit_floor: AtomicU64::new(0),
+            resolving: Mutex::default(),
+        };
+        Self { inner: Arc::new(inner) }
     }
 
     /// A timestamp greater than all handed out before, in this process or any other, before or after a restart.
     pub async fn timestamp(&self) -> Result<TimeStamp> {
-        Ok(self.inner.pd.timestamp().await?)
+        self.inner.pd.timestamp().await
     }
 
     /// A timestamp, if one can be had without waiting.
@@ -102,7 +134,7 @@ impl Client {
 
     /// An id that was never handed out before; for objects that are not SQL's (SQL counts its own).
     pub async fn allocate_id(&self) -> Result<u64> {
-        Ok(self.inner.pd.allocate_id().await?)
+        self.inner.pd.allocate_id().await
     }
 
     /// The oldest timestamp that can be read.
@@ -122,9 +154,27 @@ impl Client {
         Ok(())
     }
 
-    /// About how many bytes the current versions of a range take on disk.
-    pub fn approximate_size(&self, range: &KeyRange) -> Result<u64> {
-        self.inner.store.approximate_size(range)
+    /// Whether the store is in this process.
+    pub fn is_embedded(&self) -> bool {
+        self.inner.store.is_embedded()
+    }
+
+    /// From now on no transaction commits above `bound` (the end of a lease), until the bound is moved.
+    pub fn set_commit_bound(&self, bound: TimeStamp) {
+        self.inner.commit_bound.store(bound.0, Ordering::Release);
+    }
+
+    /// From now on no transaction that began at or below `floor` commits: it may have been planned by something that is not so any more.
+    pub fn set_commit_floor(&self, floor: TimeStamp) {
+        self.inner.commit_floor.fetch_max(floor.0, Ordering::AcqRel);
+    }
+
+    pub(crate) fn commit_bound(&self) -> TimeStamp {
+        TimeStamp(self.inner.commit_bound.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn commit_floor(&self) -> TimeStamp {
+        TimeStamp(self.inner.commit_floor.load(Ordering::Acquire))
     }
 
     /// Time, randomness and tasks.
@@ -138,7 +188,7 @@ impl Client {
     }
 
     /// The placement driver.
-    pub fn pd(&self) -> &pd::EmbeddedPd {
+    pub fn pd(&self) -> &PlacementDriver {
         &self.inner.pd
     }
 

@@ -2,8 +2,8 @@
 //!
 //! | protocol | when | what the client waits for |
 //! |---|---|---|
-//! | one phase | all keys in one store and one batch | one write |
-//! | async commit | several stores, not too many keys | one write on each store, in parallel |
+//! | one phase | all keys in one region and one batch | one write |
+//! | async commit | several regions, not too many keys | one write in each region, in parallel |
 //! | two phases | anything else, and transactions larger than a batch | prewrites, a timestamp, the primary's commit |
 //!
 //! ```text
@@ -45,6 +45,9 @@ const ASYNC_COMMIT_MAX_KEYS: usize = 256;
 /// Attempts at committing the primary with a newer timestamp, when readers pushed it up.
 const COMMIT_TS_ATTEMPTS: usize = 8;
 
+/// Bytes of a transaction that is prewritten by one request a region in a cluster: it becomes one entry of the region's log.
+const CLUSTER_BATCH_BYTES: usize = 1 << 20;
+
 /// Bytes of one prewrite of a large transaction: its latches are held while it is written, so others wait no longer than that.
 const TWO_PHASE_BATCH_BYTES: usize = 1 << 20;
 
@@ -59,6 +62,7 @@ pub(crate) struct Committer {
     pub pessimistic: bool,
     pub force_two_phase: bool,
     pub prefer_async_commit: bool,
+    pub above_bound: bool,
     pub on_nearly_full_disk: bool,
     pub lock_ttl_ms: u64,
     pub primary: Option<Bytes>,
@@ -163,6 +167,8 @@ impl Mutations {
 enum Protocol {
     OnePhase,
     Async,
+    /// In a cluster: one phase if all keys lie in one region, else async commit, unless the stores want two phases.
+    Shortest,
     TwoPhase,
 }
 
@@ -180,6 +186,11 @@ fn with_refused_value(error: Error, request: &PrewriteRequest) -> Error {
 impl Committer {
     /// Commits; returns the commit timestamp.
     pub(crate) async fn commit(mut self, buffer: MemBuffer, locked: FxHashSet<Bytes>) -> Result<TimeStamp> {
+        if self.start_ts <= self.client.commit_floor() && !self.above_bound {
+            let error = Error::LeaseExpired { start_ts: self.start_ts };
+            Box::pin(self.abandon(Vec::new(), locked.into_iter().collect(), &error)).await;
+            return Err(error);
+        }
         let mut mutations = Mutations::collect(buffer, &locked, self.pessimistic);
         let Some(primary) = self.choose_primary(&mutations) else {
             // Only promises about absence, or nothing at all.
@@ -189,7 +200,9 @@ impl Committer {
         let protocol = match () {
             () if self.force_two_phase || mutations.size_bytes() > one_phase_limit => Protocol::TwoPhase,
             () if self.prefer_async_commit && mutations.list.len() <= ASYNC_COMMIT_MAX_KEYS => Protocol::Async,
-            () => Protocol::OnePhase,
+            () if self.client.store().is_embedded() => Protocol::OnePhase,
+            () if mutations.size_bytes() <= CLUSTER_BATCH_BYTES => Protocol::Shortest,
+            () => Protocol::TwoPhase,
         };
         if protocol != Protocol::OnePhase
             && let Some(active) = &self.active
@@ -240,6 +253,11 @@ impl Committer {
         let batches = if protocol == Protocol::TwoPhase { mutations.batches(TWO_PHASE_BATCH_BYTES) } else { vec![mutations] };
         let mut prewritten = Prewritten::default();
         let total_keys = keys.len();
+        let use_async_commit = match protocol {
+            Protocol::Async => true,
+            Protocol::Shortest => total_keys <= ASYNC_COMMIT_MAX_KEYS,
+            Protocol::OnePhase | Protocol::TwoPhase => false,
+        };
         for batch in batches {
             let min_commit_ts = self.fresh_min_commit_ts().await?;
             let context = self
@@ -255,28 +273,35 @@ impl Committer {
                 lock_ttl: self.lock_ttl_ms,
                 txn_size: total_keys as u64,
                 min_commit_ts: min_commit_ts.0,
-                use_async_commit: protocol == Protocol::Async,
-                secondaries: if protocol == Protocol::Async {
-                    keys.iter().filter(|key| *key != primary).cloned().collect()
-                } else {
-                    vec![]
+                max_commit_ts: self.bound().0,
+                use_async_commit,
+                secondaries: match use_async_commit {
+                    true => keys.iter().filter(|key| *key != primary).cloned().collect(),
+                    false => Vec::new(),
                 },
-                try_one_pc: protocol == Protocol::OnePhase,
+                try_one_pc: matches!(protocol, Protocol::OnePhase | Protocol::Shortest),
                 ..Default::default()
             };
             let response = self.prewrite(request).await?;
             match protocol {
-                Protocol::OnePhase if response.one_pc_commit_ts > 0 => {
+                Protocol::OnePhase | Protocol::Shortest if response.one_pc_commit_ts > 0 => {
                     prewritten.one_pc_commit_ts = Some(TimeStamp(response.one_pc_commit_ts));
                 }
                 Protocol::OnePhase => {
                     return Err(Error::Corrupted { reason: "an embedded store must commit one batch in one phase".to_owned() });
                 }
-                Protocol::Async if response.min_commit_ts > 0 => prewritten.min_commit_ts = Some(TimeStamp(response.min_commit_ts)),
-                Protocol::Async | Protocol::TwoPhase => {}
+                Protocol::Async | Protocol::Shortest if response.min_commit_ts > 0 => {
+                    prewritten.min_commit_ts = Some(TimeStamp(response.min_commit_ts));
+                }
+                Protocol::Async | Protocol::Shortest | Protocol::TwoPhase => {}
             }
         }
         Ok(prewritten)
+    }
+
+    /// The timestamp above which it may not commit; zero for none.
+    fn bound(&self) -> TimeStamp {
+        if self.above_bound { TimeStamp::ZERO } else { self.client.commit_bound() }
     }
 
     /// Whoever begins after the commit is acknowledged gets a greater timestamp than this one, so the commit is visible to them.
@@ -298,6 +323,10 @@ impl Committer {
                 // Refused before it was written.
                 Err(Error::StoreBusy) if busy.wait().await? => continue,
                 Err(Error::Undetermined { reason, .. }) => return Err(Error::Undetermined { start_ts: self.start_ts, reason }),
+                // In two phases nothing is committed by a prewrite, whatever became of it.
+                Err(Error::StoreUnavailable { reason, unanswered: true }) if request.try_one_pc || request.use_async_commit => {
+                    return Err(Error::Undetermined { start_ts: self.start_ts, reason });
+                }
                 response => response?,
             };
             if response.errors.is_empty() {
@@ -318,11 +347,17 @@ impl Committer {
     async fn second_phase(mut self, primary: Bytes, keys: Vec<Bytes>) -> Result<TimeStamp> {
         for _ in 0..COMMIT_TS_ATTEMPTS {
             let commit_ts = self.client.timestamp().await?;
+            let bound = self.bound();
+            if !bound.is_zero() && commit_ts > bound {
+                let error = Error::LeaseExpired { start_ts: self.start_ts };
+                self.abandon(keys, Vec::new(), &error).await;
+                return Err(error);
+            }
             let request = self.commit_request(vec![primary.clone()], commit_ts);
             let response = self.client.store().commit(request).await.map_err(|error| match error {
-                Error::StoreFailed { reason } | Error::Undetermined { reason, .. } => {
-                    Error::Undetermined { start_ts: self.start_ts, reason }
-                }
+                Error::StoreFailed { reason }
+                | Error::Undetermined { reason, .. }
+                | Error::StoreUnavailable { reason, unanswered: true } => Error::Undetermined { start_ts: self.start_ts, reason },
                 error => error,
             })?;
             match response.error.map(|error| *error) {
@@ -376,16 +411,23 @@ impl Committer {
         if matches!(error, Error::Undetermined { .. } | Error::StoreFailed { .. }) {
             return;
         }
-        if !keys.is_empty() {
+        let (client, start_ts) = (self.client.clone(), self.start_ts);
+        let release = self.release_of(locked);
+        let rollback = async move {
             for chunk in keys.chunks(SECOND_PHASE_KEYS) {
-                let request = BatchRollbackRequest { context: None, start_version: self.start_ts.0, keys: chunk.to_vec() };
-                if let Err(error) = self.client.store().batch_rollback(request).await {
-                    tracing::warn!(start_ts = %self.start_ts, %error, "could not roll back; locks go when their time to live is over");
+                let request = BatchRollbackRequest { context: None, start_version: start_ts.0, keys: chunk.to_vec() };
+                if let Err(error) = client.store().batch_rollback(request).await {
+                    tracing::warn!(%start_ts, %error, "could not roll back; locks go when their time to live is over");
                 }
             }
-        }
-        if !locked.is_empty() {
-            self.release_of(locked).run().await;
+            if !release.keys.is_empty() {
+                release.run().await;
+            }
+        };
+        match error {
+            // Who has waited in vain for a store does not wait for it again.
+            Error::StoreUnavailable { .. } => self.client.env().spawn(rollback),
+            _ => rollback.await,
         }
     }
 

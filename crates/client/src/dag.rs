@@ -4,6 +4,7 @@
 //!   next() ─▶ scanner over the next range ─▶ rows ─▶ DagExecution ─▶ chunk
 //!                │ page of rows on this task, then a point where other tasks may run
 //!                ├ a block is not in the cache ─▶ this page on the read pool, then back
+//!                ├ the store is in another process ─▶ its pages, fetched as scans are (`remote_pages`)
 //!                └ a lock ─▶ resolve, go on behind the last row
 //! ```
 //!
@@ -20,6 +21,7 @@ use types::Chunk;
 
 use crate::{
     error::{Error, Result},
+    remote_pages::RemotePages,
     resolver::ReadContext,
     scanner::successor,
     snapshot::{Snapshot, take_turns},
@@ -41,6 +43,8 @@ pub struct DagStream {
     current: Option<KeyRange>,
     scanner: Option<PageScanner>,
     context: ReadContext,
+    /// Rows of a store in another process.
+    remote: RemotePages,
     finished: bool,
 }
 
@@ -72,7 +76,9 @@ impl DagStream {
         if !request.desc {
             ranges.reverse();
         }
-        Self { snapshot, request, execution: None, ranges, current: None, scanner: None, context: ReadContext::default(), finished: false }
+        let remote = RemotePages::new(request.limit_hint);
+        let context = ReadContext::default();
+        Self { snapshot, request, execution: None, ranges, current: None, scanner: None, context, remote, finished: false }
     }
 
     /// The next chunk of the result; `None` at the end.
@@ -102,7 +108,11 @@ impl DagStream {
                 self.finish()?;
                 continue;
             }
-            match self.run_page()? {
+            let end = match snapshot.client().store().is_embedded() {
+                true => self.run_page()?,
+                false => Box::pin(self.run_remote_page()).await?,
+            };
+            match end {
                 PageEnd::Full | PageEnd::Chunk => take_turns().await,
                 PageEnd::Satisfied => self.finish()?,
                 PageEnd::RangeEnd => {
@@ -177,6 +187,26 @@ impl DagStream {
         }
     }
 
+    /// Feeds rows of a store in another process: those that were fetched, else a new page of what is left of the range.
+    async fn run_remote_page(&mut self) -> Result<PageEnd> {
+        let (Some(execution), Some(current)) = (&mut self.execution, &mut self.current) else { return Ok(PageEnd::Satisfied) };
+        if self.remote.is_empty() {
+            if self.remote.is_range_done() {
+                self.remote.begin_range();
+                return Ok(PageEnd::RangeEnd);
+            }
+            self.remote.fetch(&self.snapshot, &self.context, current, self.request.desc).await?;
+        }
+        while let Some((key, value)) = self.remote.next() {
+            match execution.feed(&key, &value)? {
+                Step::More => {}
+                Step::ChunkReady => return Ok(PageEnd::Chunk),
+                Step::Done => return Ok(PageEnd::Satisfied),
+            }
+        }
+        Ok(self.remote.take_lock().map_or(PageEnd::Full, PageEnd::Locked))
+    }
+
     /// Runs pages where waiting for the disk is allowed, until a chunk is ready or something else must happen.
     async fn run_page_on_read_pool(&mut self) -> Result<()> {
         let Some(mut execution) = self.execution.take() else { return Ok(()) };
@@ -217,6 +247,7 @@ impl PageScanner {
         Ok(match store {
             Store::Rocks(storage) => Self::Rocks(storage.open_scanner(settings)?),
             Store::Memory(storage) => Self::Memory(storage.open_scanner(settings)?),
+            Store::Cluster(_) => return Err(txn::Error::InvalidRequest("a store in another process has no scanner here")),
         })
     }
 

@@ -158,9 +158,47 @@ pub enum Error {
     /// The placement driver could not answer.
     #[error(transparent)]
     Pd(#[from] pd::Error),
+    /// The placement driver of the cluster could not be reached in time.
+    #[error("the placement driver does not answer: {reason}")]
+    PdUnavailable {
+        /// What was tried last.
+        reason: String,
+    },
+    /// The placement driver of the cluster has refused.
+    #[error("the placement driver refuses: {message}")]
+    PdRefused {
+        /// Its kind of error (`pdpb.ErrorType`).
+        kind: i32,
+        /// What it says.
+        message: String,
+    },
+    /// An endpoint of the placement driver belongs to another cluster.
+    #[error("the placement driver at {endpoint} is of cluster {found}, not of {ours}")]
+    WrongCluster {
+        /// The endpoint.
+        endpoint: String,
+        /// The cluster this client belongs to.
+        ours: u64,
+        /// What it answered.
+        found: u64,
+    },
+    /// A region's leader could not be found or did not answer in time.
+    #[error("region is unavailable: {reason}")]
+    StoreUnavailable {
+        /// What was tried last.
+        reason: String,
+        /// Whether a request was sent that may have been carried out although no answer came.
+        unanswered: bool,
+    },
     /// Pushed-down execution failed.
     #[error(transparent)]
     Copr(#[from] copr::Error),
+    /// This server's lease on the schema is over: others may have changed what the transaction was planned by.
+    #[error("transaction {start_ts} cannot commit: this server has lost touch with the cluster's schema")]
+    LeaseExpired {
+        /// The transaction.
+        start_ts: TimeStamp,
+    },
     /// The transaction was used after it had been committed or rolled back.
     #[error("transaction {start_ts} has ended already")]
     TransactionEnded {
@@ -196,6 +234,7 @@ impl Error {
                 | Self::Aborted { .. }
                 | Self::PessimisticLockNotFound { .. }
                 | Self::Undetermined { .. }
+                | Self::LeaseExpired { .. }
                 | Self::StoreFailed { .. }
                 | Self::TransactionEnded { .. }
         )
@@ -234,6 +273,9 @@ mod number {
     // The reference system's own numbers, for what MySQL has no word for.
     pub(super) const ER_TXN_TOO_LARGE: (u16, &str) = (8004, "HY000");
     pub(super) const ER_ENTRY_TOO_LARGE: (u16, &str) = (8025, "HY000");
+    pub(super) const ER_SCHEMA_EXPIRED: (u16, &str) = (8027, "HY000");
+    pub(super) const ER_PD_TIMEOUT: (u16, &str) = (9001, "HY000");
+    pub(super) const ER_REGION_UNAVAILABLE: (u16, &str) = (9005, "HY000");
     pub(super) const ER_GC_TOO_EARLY: (u16, &str) = (9006, "HY000");
 }
 
@@ -280,10 +322,16 @@ impl Error {
             Self::Cancelled(CancelReason::MemoryQuota) => {
                 mysql(number::ER_CAPACITY_EXCEEDED, "Memory capacity exceeded for the statement; it was cancelled".to_owned())
             }
+            Self::LeaseExpired { .. } => mysql(number::ER_SCHEMA_EXPIRED, "Information schema is out of date".to_owned()),
+            Self::PdUnavailable { .. } => mysql(number::ER_PD_TIMEOUT, "PD server timeout".to_owned()),
+            Self::StoreUnavailable { .. } => mysql(number::ER_REGION_UNAVAILABLE, "Region is unavailable".to_owned()),
             Self::Copr(error) => error.to_mysql(),
-            Self::Undetermined { .. } | Self::StoreFailed { .. } | Self::Corrupted { .. } | Self::Pd(_) => {
-                mysql(number::ER_UNKNOWN_ERROR, self.to_string())
-            }
+            Self::Undetermined { .. }
+            | Self::StoreFailed { .. }
+            | Self::Corrupted { .. }
+            | Self::Pd(_)
+            | Self::PdRefused { .. }
+            | Self::WrongCluster { .. } => mysql(number::ER_UNKNOWN_ERROR, self.to_string()),
         }
     }
 }
@@ -303,6 +351,7 @@ mod tests {
             (Error::Cancelled(CancelReason::KillQuery), 1317, "70100"),
             (Error::Cancelled(CancelReason::Timeout), 3024, "HY000"),
             (Error::EntryTooLarge { size: 2, limit: 1 }, 8025, "HY000"),
+            (Error::StoreUnavailable { reason: "gone".into(), unanswered: false }, 9005, "HY000"),
             (Error::DiskFull { reason: "1 byte left".into() }, 1021, "HY000"),
         ];
         for (error, code, sqlstate) in cases {

@@ -20,7 +20,10 @@ use base::TimeStamp;
 use bytes::Bytes;
 use proto::kvrpcpb::{ScanLockRequest, TxnHeartBeatRequest};
 
-use crate::{client::Client, error::Result, resolver::group_by_txn, scanner::successor};
+use crate::{client::Client, error::Result, placement::PlacementDriver, resolver::group_by_txn, scanner::successor};
+
+/// The service under whose name the ecosystem's collectors speak for the safe point itself.
+const COLLECTOR: &str = "gc_worker";
 
 /// Locks listed at a time.
 const SCAN_LOCK_BATCH: u32 = 1024;
@@ -101,14 +104,29 @@ impl Client {
             // A transaction must begin above the safe point to write.
             safe_point = safe_point.min(TimeStamp(oldest.0.saturating_sub(1)));
         }
-        if let Some(service) = self.pd().min_service_safe_point() {
-            safe_point = safe_point.min(service);
+        match self.pd() {
+            PlacementDriver::Embedded(pd) => Ok(pd.min_service_safe_point().map_or(safe_point, |service| safe_point.min(service))),
+            // All SQL servers have said what they still use; see `hold_safe_point`.
+            PlacementDriver::Cluster(pd) => Ok(safe_point.min(pd.update_service_safe_point(COLLECTOR, safe_point, Duration::MAX).await?)),
         }
-        Ok(safe_point)
     }
 
-    /// One round of garbage collection.
+    /// Tells the cluster's placement driver, for `ttl`, which versions this process still reads, under the name of `server`. In one process
+    /// the collector sees that by itself.
+    pub async fn hold_safe_point(&self, server: &str, ttl: Duration) -> Result<()> {
+        let PlacementDriver::Cluster(pd) = self.pd() else { return Ok(()) };
+        // Asked for first: what begins afterwards is above it.
+        let now = self.timestamp().await?;
+        let oldest = self.oldest_active().map_or(now, |oldest| oldest.min(now));
+        pd.update_service_safe_point(server, TimeStamp(oldest.0.saturating_sub(1)), ttl).await?;
+        Ok(())
+    }
+
+    /// One round of garbage collection. In a cluster each SQL server may run it: every step can be made twice.
     pub async fn run_gc(&self, life_time: Duration) -> Result<GcReport> {
+        if let PlacementDriver::Cluster(pd) = self.pd() {
+            pd.gc_safe_point().await?;
+        }
         let safe_point = self.next_safe_point(life_time).await?;
         let mut report = GcReport { safe_point: self.safe_point(), ..Default::default() };
         if safe_point > report.safe_point {

@@ -19,7 +19,8 @@
 //! | `committer` | the commit protocols |
 //! | `resolver`, `backoff` | what to do about other transactions' locks |
 //! | `active`, `gc` | timestamps in use; renewing locks; garbage collection |
-//! | `store` | the way to the store |
+//! | `store`, `placement` | the way to the store and the placement driver, in this process or another |
+//! | `cluster` | stores and placement driver in other processes: regions, connections, asking again |
 //!
 //! Invariants:
 //! - A transaction that was told "committed" is visible to every timestamp fetched afterwards, and survives a crash.
@@ -29,12 +30,15 @@
 mod active;
 mod backoff;
 mod client;
+mod cluster;
 mod committer;
 mod dag;
 mod error;
 mod gc;
 mod membuffer;
 mod options;
+mod placement;
+mod remote_pages;
 mod resolver;
 mod scanner;
 mod snapshot;
@@ -42,6 +46,7 @@ mod store;
 mod transaction;
 
 pub use client::{Client, ClientOptions};
+pub use cluster::{ClusterStore, PdClient};
 pub use dag::DagStream;
 pub use env::{CancelReason, CancelToken};
 pub use error::{Error, Result, WaitEdge};
@@ -51,6 +56,7 @@ pub use options::{
     CommitOptions, CommitOutcome, Isolation, LocalValue, LockOutcome, LockRequest, LockWait, ScanOptions, SnapshotOptions, TxnOptions,
     WriteFlags,
 };
+pub use placement::PlacementDriver;
 pub use scanner::{Pair, Scanner, TxnScanner};
 pub use snapshot::Snapshot;
 pub use store::Store;

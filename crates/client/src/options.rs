@@ -30,6 +30,8 @@ pub struct TxnOptions {
     /// Whether it may still be written when the disk is nearly full: for small transactions that let space be freed, such as a step of DROP.
     /// One that only deletes may in any case.
     pub on_nearly_full_disk: bool,
+    /// Whether it may commit above [`crate::Client::set_commit_bound`]: the transaction that moves the bound.
+    pub above_bound: bool,
     /// Commit by async commit rather than one-phase commit where both would do (tests).
     pub prefer_async_commit: bool,
 }

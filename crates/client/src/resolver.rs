@@ -244,7 +244,7 @@ impl Client {
         self.env().spawn(async move {
             let now = client.try_timestamp().unwrap_or(TimeStamp(lock.lock_version));
             let result = match outlived(lock.lock_version, lock.lock_ttl, now) {
-                true => client.turn_all(lock.lock_version, commit_ts).await,
+                true => client.turn_all(&lock, commit_ts).await,
                 false => client.turn(&lock, commit_ts).await,
             };
             client.end_resolving(lock.lock_version);
@@ -254,10 +254,10 @@ impl Client {
         });
     }
 
-    /// Writes all locks of a decided transaction away.
-    async fn turn_all(&self, start_version: u64, commit_ts: TimeStamp) -> Result<()> {
-        let request = ResolveLockRequest { start_version, commit_version: commit_ts.0, ..Default::default() };
-        match self.store().resolve_lock(request).await?.error {
+    /// Writes the locks of a decided transaction away, as many as can be found from one of them.
+    async fn turn_all(&self, lock: &LockInfo, commit_ts: TimeStamp) -> Result<()> {
+        let request = ResolveLockRequest { start_version: lock.lock_version, commit_version: commit_ts.0, ..Default::default() };
+        match self.store().resolve_locks_around(&lock.key, request).await?.error {
             None => Ok(()),
             Some(error) => Err(Error::from(*error)),
         }

@@ -57,7 +57,7 @@ impl Scanner {
         while !self.finished {
             backoff.check()?;
             let limit = self.options.batch.clamp(1, self.left);
-            let response = snapshot.client().store().scan(self.request(limit)).await?;
+            let response = snapshot.cancellable(snapshot.client().store().scan(self.request(limit))).await?;
             if let Some(error) = response.error {
                 return Err(Error::from(*error));
             }

@@ -16,6 +16,7 @@ use std::{sync::Arc, time::Duration};
 
 use base::{KeyRange, TimeStamp};
 use bytes::Bytes;
+use env::CancelReason;
 use proto::kvrpcpb::{BatchGetRequest, GetRequest};
 
 use crate::{
@@ -79,6 +80,27 @@ impl Snapshot {
         Backoff::new(self.client.env(), &self.options.cancel, self.options.deadline, RESOLVE_BUDGET)
     }
 
+    /// Waits for an answer that comes over the network as long as the statement may.
+    pub(crate) async fn cancellable<T>(&self, answer: impl Future<Output = Result<T>>) -> Result<T> {
+        if self.client.store().is_embedded() {
+            return answer.await;
+        }
+        let cancelled = Box::pin(async {
+            match self.options.deadline {
+                None => self.options.cancel.cancelled().await,
+                Some(deadline) => tokio::select! {
+                    reason = self.options.cancel.cancelled() => reason,
+                    () = self.client.env().sleep(deadline.since(self.client.env().now())) => CancelReason::Timeout,
+                },
+            }
+        });
+        tokio::select! {
+            biased;
+            answer = answer => answer,
+            reason = cancelled => Err(Error::Cancelled(reason)),
+        }
+    }
+
     /// The value of `key`; `None` if it does not exist.
     pub async fn get(&self, key: &[u8]) -> Result<Option<Bytes>> {
         take_turns().await;
@@ -125,7 +147,7 @@ impl Snapshot {
                 keys: wanted.iter().map(|&index| keys[index].clone()).collect(),
                 version: self.ts.0,
             };
-            let response = self.client.store().batch_get(request).await?;
+            let response = self.cancellable(self.client.store().batch_get(request)).await?;
             if let Some(error) = response.error {
                 return Err(Error::from(*error));
             }

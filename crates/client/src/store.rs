@@ -1,9 +1,10 @@
 //! The way to the store: request structs in, answers out.
 //!
-//! In one process a request is a function call on the same structs that gRPC would carry. Which engine is under the store is decided here
-//! once, so that nothing above has a type parameter for it.
+//! In one process a request is a function call on the same structs that gRPC carries to the stores of a cluster. Which engine is under the store,
+//! and whether there is one in this process, is decided here once, so that nothing above has a type parameter for it.
 
 use base::{KeyRange, TimeStamp};
+use bytes::Bytes;
 use engine::{MemEngine, RocksEngine};
 use proto::kvrpcpb::{
     BatchGetRequest, BatchGetResponse, BatchRollbackRequest, BatchRollbackResponse, CheckSecondaryLocksRequest,
@@ -14,7 +15,7 @@ use proto::kvrpcpb::{
 };
 use txn::Storage;
 
-use crate::error::Result;
+use crate::{cluster::ClusterStore, error::Result};
 
 /// A store that can be asked.
 #[derive(Clone)]
@@ -23,6 +24,8 @@ pub enum Store {
     Rocks(Storage<RocksEngine>),
     /// The in-memory reference engine in this process.
     Memory(Storage<MemEngine>),
+    /// The stores of a cluster, in other processes.
+    Cluster(ClusterStore),
 }
 
 impl From<Storage<RocksEngine>> for Store {
@@ -37,12 +40,13 @@ impl From<Storage<MemEngine>> for Store {
     }
 }
 
-/// Evaluates an expression with the storage bound, whichever engine it has.
+/// Evaluates an expression with the storage bound, whichever engine it has, or another one with the stores of a cluster.
 macro_rules! with_storage {
-    ($store:expr, $storage:ident => $body:expr) => {
+    ($store:expr, $storage:ident => $body:expr, $cluster:ident => $remote:expr) => {
         match $store {
             Store::Rocks($storage) => $body,
             Store::Memory($storage) => $body,
+            Store::Cluster($cluster) => $remote,
         }
     };
 }
@@ -53,7 +57,8 @@ macro_rules! calls {
             $(
                 $(#[$doc])*
                 pub async fn $name(&self, request: $request) -> Result<$response> {
-                    Ok(with_storage!(self, storage => storage.$name(request).await)?)
+                    // Boxed: what goes over the network is large, and rare where speed is counted in single microseconds.
+                    with_storage!(self, storage => Ok(storage.$name(request).await?), cluster => Box::pin(cluster.$name(request)).await)
                 }
             )*
         }
@@ -90,41 +95,49 @@ calls! {
 impl Store {
     /// Takes pessimistic locks. Borrowed: the caller sends it again when it has to look after the owner of a lock.
     pub async fn pessimistic_lock(&self, request: &PessimisticLockRequest) -> Result<PessimisticLockResponse> {
-        Ok(with_storage!(self, storage => storage.pessimistic_lock(request).await)?)
+        with_storage!(self, storage => Ok(storage.pessimistic_lock(request).await?), cluster => Box::pin(cluster.pessimistic_lock(request)).await)
     }
 
     /// First phase of a commit, or all of it. Borrowed: the caller sends it again when a lock of another transaction is in the way.
     pub async fn prewrite(&self, request: &PrewriteRequest) -> Result<PrewriteResponse> {
-        Ok(with_storage!(self, storage => storage.prewrite(request).await)?)
+        with_storage!(self, storage => Ok(storage.prewrite(request).await?), cluster => Box::pin(cluster.prewrite(request)).await)
     }
 
     /// The oldest timestamp that can be read.
     pub fn safe_point(&self) -> TimeStamp {
-        with_storage!(self, storage => storage.safe_point())
+        with_storage!(self, storage => storage.safe_point(), cluster => cluster.safe_point())
     }
 
-    /// About how many bytes the current versions of a range take on disk.
-    pub fn approximate_size(&self, range: &KeyRange) -> Result<u64> {
-        Ok(with_storage!(self, storage => storage.approximate_size(range))?)
+    /// Whether the store is in this process: one request then holds all keys that it names.
+    #[inline]
+    pub fn is_embedded(&self) -> bool {
+        !matches!(self, Self::Cluster(_))
     }
 
-    /// Waits for the commits in flight that a scan of `range` at `ts` must see.
+    /// Resolves all locks of a decided transaction that can be found without its keys: in one process all, in a cluster those in the region of
+    /// `near`. The others are met by their readers, or by garbage collection.
+    pub(crate) async fn resolve_locks_around(&self, near: &Bytes, request: ResolveLockRequest) -> Result<ResolveLockResponse> {
+        with_storage!(self, storage => Ok(storage.resolve_lock(request).await?), cluster => cluster.resolve_locks_around(near.clone(), request).await)
+    }
+
+    /// Waits for the commits in flight that a scan of `range` at `ts` must see. The stores of a cluster do so when a page is asked for.
     pub(crate) async fn prepare_scan(&self, range: &KeyRange, ts: TimeStamp) -> Result<()> {
-        Ok(with_storage!(self, storage => storage.prepare_scan(range, ts).await)?)
+        with_storage!(self, storage => Ok(storage.prepare_scan(range, ts).await?), _cluster => Ok(()))
     }
 
-    /// Refuses writes of transactions that began at or before `safe_point` from now on; see [`txn::Storage::raise_write_floor`].
+    /// Refuses writes of transactions that began at or before `safe_point` from now on; see [`txn::Storage::raise_write_floor`]. The stores of a
+    /// cluster take the safe point from the placement driver.
     pub(crate) async fn raise_write_floor(&self, safe_point: TimeStamp) {
-        with_storage!(self, storage => storage.raise_write_floor(safe_point).await);
+        with_storage!(self, storage => storage.raise_write_floor(safe_point).await, _cluster => ());
     }
 
-    /// Lets compaction collect what nobody at or above `safe_point` can see.
+    /// Lets compaction collect what nobody at or above `safe_point` can see. The stores of a cluster take it from the placement driver.
     pub(crate) async fn publish_safe_point(&self, safe_point: TimeStamp) -> Result<()> {
-        Ok(with_storage!(self, storage => storage.publish_safe_point(safe_point).await)?)
+        with_storage!(self, storage => Ok(storage.publish_safe_point(safe_point).await?), _cluster => Ok(()))
     }
 
-    /// Compacts ranges that hold much garbage; returns how many were compacted.
+    /// Compacts ranges that hold much garbage; returns how many were compacted. The stores of a cluster look after themselves.
     pub(crate) async fn compact_garbage(&self) -> Result<usize> {
-        Ok(with_storage!(self, storage => storage.compact_garbage().await)?)
+        with_storage!(self, storage => Ok(storage.compact_garbage().await?), _cluster => Ok(0))
     }
 }

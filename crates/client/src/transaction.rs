@@ -352,7 +352,16 @@ impl Transaction {
         };
         let result = match self.client.lock(wire, request, *wait_until).await {
             Ok(response) => self.absorb(call, indexes, response, outcome),
-            Err(error) => Err(error),
+            Err(error) => {
+                if !self.client.is_embedded() {
+                    // Some regions may have given their locks.
+                    let keys: Vec<Bytes> =
+                        indexes.iter().map(|&index| &keys[index]).filter(|key| !self.locked.contains(*key)).cloned().collect();
+                    let release = LockRelease { client: self.client.clone(), start_ts: self.start_ts, keys };
+                    self.client.env().spawn(release.run());
+                }
+                Err(error)
+            }
         };
         if self.locked.is_empty() {
             // The primary was not locked: the next lock chooses another one.
@@ -432,6 +441,7 @@ impl Transaction {
             pessimistic: self.options.pessimistic,
             force_two_phase: self.options.force_two_phase,
             prefer_async_commit: self.options.prefer_async_commit,
+            above_bound: self.options.above_bound,
             on_nearly_full_disk: self.options.on_nearly_full_disk,
             lock_ttl_ms: self.lock_ttl_ms(),
             primary: self.primary.take(),

@@ -55,6 +55,11 @@ impl Ddl {
         self.owner.stop();
     }
 
+    /// After [`Ddl::stop`]: another server of the cluster may go on with the jobs at once.
+    pub async fn hand_over(&self) -> Result<()> {
+        crate::ownership::hand_over(&self.owner).await
+    }
+
     /// Whether a statement is one this crate runs.
     pub fn handles(stmt: &Stmt) -> bool {
         matches!(
@@ -103,7 +108,7 @@ impl Ddl {
             ended = &mut end => ended,
             _ = request.cancel.cancelled() => {
                 // The job takes itself back in the background; the session need not wait for the users of the table.
-                self.owner.cancel(id);
+                self.owner.request_cancel(id).await?;
                 return Err(Error::Cancelled);
             }
         };
@@ -130,8 +135,12 @@ impl Ddl {
     }
 
     /// ADMIN CANCEL DDL JOBS: per job, whether it was under way and will be cancelled unless it publishes first.
-    pub fn cancel_jobs(&self, ids: &[i64]) -> Vec<(i64, bool)> {
-        ids.iter().map(|&id| (id, self.owner.cancel(id))).collect()
+    pub async fn cancel_jobs(&self, ids: &[i64]) -> Result<Vec<(i64, bool)>> {
+        let mut told = Vec::with_capacity(ids.len());
+        for &id in ids {
+            told.push((id, self.owner.request_cancel(id).await?));
+        }
+        Ok(told)
     }
 
     /// Destroys the data of dropped tables and indexes that no snapshot can reach any more. To be called after the safe point has

@@ -197,6 +197,8 @@ errors! {
     Cancelled => ER_QUERY_INTERRUPTED, "Query execution was interrupted";
     /// The owner is stopping; the job goes on with the next one.
     Stopping => codes::ER_SERVER_SHUTDOWN, "Server shutdown in progress";
+    /// Another server runs the queue of schema changes.
+    NotOwner => codes::ER_UNKNOWN_ERROR, "another server has taken the queue of schema changes over";
     /// A job's record contradicts the schema.
     BrokenJob { /// The job.
         job: i64, /// What contradicts it.
@@ -219,7 +221,7 @@ impl Error {
     /// Whether the server is stopping or its store has failed, so that the job must be left as it is for the next owner.
     pub fn stops_the_owner(&self) -> bool {
         let error = match self {
-            Self::Stopping => return true,
+            Self::Stopping | Self::NotOwner => return true,
             Self::Client(error) | Self::Catalog(catalog::Error::Client(error)) => error,
             _ => return false,
         };

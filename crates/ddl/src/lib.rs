@@ -26,6 +26,7 @@ mod error;
 mod golden;
 pub mod job;
 mod owner;
+mod ownership;
 mod queue;
 pub mod step;
 

@@ -9,10 +9,12 @@
 //!   └── backfill the new indexes (checkpoints in the job)             wait until nobody uses the version before
 //! ```
 //!
-//! There is no polling: submitting a job, the end of a job and the end of a transaction each wake exactly who waits for them.
+//! In one process there is no polling: submitting a job, the end of a job and the end of a transaction each wake exactly who waits for them. In a
+//! cluster one server at a time owns the queue (`ownership`), and after each step the owner waits for all servers, not only for its own sessions.
 //!
 //! Invariants:
 //! - Steps of all jobs are serialized by the commit lock, so each sees the schema that the one before has left.
+//! - In a cluster no step is written by a server that does not own the queue at that moment.
 //! - After a crash the stored job is the whole truth: the next owner goes on from it. Errors that leave the outcome of a
 //!   commit open are treated the same way: the job is read back.
 
@@ -22,7 +24,7 @@ use std::{
     time::Duration,
 };
 
-use base::TableId;
+use base::{TableId, TimeStamp};
 use catalog::{Catalog, meta::Meta};
 use client::TxnOptions;
 use parking_lot::Mutex;
@@ -34,6 +36,7 @@ use crate::{
     apply::apply,
     backfill,
     job::{Action, Job, JobError},
+    ownership::Ownership,
     queue,
     step::{Step, step},
 };
@@ -50,14 +53,18 @@ pub(crate) struct Owner {
     state: Mutex<State>,
     /// Held while a step is taken.
     commit: tokio::sync::Mutex<()>,
+    /// The lease on the queue, in a cluster.
+    pub(crate) ownership: Option<Ownership>,
 }
 
 #[derive(Default)]
-struct State {
+pub(crate) struct State {
     jobs: BTreeMap<i64, Entry>,
     waiters: HashMap<i64, Waiter>,
     cancelled: HashSet<i64>,
     stopped: bool,
+    /// Jobs of this turn as an owner that have ended: the queue may have been read before.
+    ended: HashSet<i64>,
 }
 
 struct Entry {
@@ -76,7 +83,12 @@ enum Progress {
 impl Owner {
     /// An owner that goes on with the jobs it finds.
     pub(crate) async fn start(catalog: Catalog) -> Result<Arc<Self>> {
-        let owner = Arc::new(Self { catalog, state: Mutex::default(), commit: tokio::sync::Mutex::default() });
+        let ownership = catalog.servers().cloned().map(Ownership::new);
+        let owner = Arc::new(Self { catalog, state: Mutex::default(), commit: tokio::sync::Mutex::default(), ownership });
+        if owner.ownership.is_some() {
+            owner.catalog.client().env().spawn(crate::ownership::attend(Arc::downgrade(&owner)));
+            return Ok(owner);
+        }
         let mut txn = owner.catalog.client().begin(TxnOptions::default());
         let found = queue::unfinished(&mut Meta::new(&mut txn)).await;
         txn.rollback().await;
@@ -105,11 +117,78 @@ impl Owner {
             {
                 let mut state = self.state.lock();
                 state.waiters.insert(id, sender);
-                state.jobs.insert(id, Entry { job, running: false });
+                if self.ownership.is_none() {
+                    state.jobs.insert(id, Entry { job, running: false });
+                }
             }
-            self.schedule();
+            match &self.ownership {
+                None => self.schedule(),
+                Some(ownership) => {
+                    ownership.wake();
+                    self.catalog.client().env().spawn(crate::ownership::watch_job(Arc::downgrade(self), id));
+                }
+            }
             return Ok((id, receiver));
         }
+    }
+
+    /// Makes sure that `meta`'s transaction commits only if this server owns the queue.
+    async fn confirm_ownership(&self, meta: &mut Meta<'_>, now: TimeStamp) -> Result<()> {
+        match &self.ownership {
+            None => Ok(()),
+            Some(ownership) => ownership.confirm(meta, now).await,
+        }
+    }
+
+    /// Takes jobs of the queue in that are not known yet, and starts those whose turn it is; answers how many there are.
+    pub(crate) fn take_in(self: &Arc<Self>, jobs: Vec<Job>, cancelled: &[i64]) -> usize {
+        let count = {
+            let mut state = self.state.lock();
+            for job in jobs {
+                if !state.ended.contains(&job.id) {
+                    state.jobs.entry(job.id).or_insert(Entry { job, running: false });
+                }
+            }
+            let known: Vec<i64> = cancelled.iter().copied().filter(|id| state.jobs.contains_key(id)).collect();
+            state.cancelled.extend(known);
+            state.jobs.len()
+        };
+        self.schedule();
+        count
+    }
+
+    /// The queue is another server's now: jobs that wait here are forgotten; those that run end at their next step.
+    pub(crate) fn let_go(&self) {
+        let mut state = self.state.lock();
+        state.jobs.retain(|_, entry| entry.running);
+        state.ended.clear();
+    }
+
+    /// Whether a job runs here.
+    pub(crate) fn is_running_jobs(&self) -> bool {
+        !self.state.lock().jobs.is_empty()
+    }
+
+    /// Whether somebody here waits for the end of a job.
+    pub(crate) fn has_waiter(&self, id: i64) -> bool {
+        self.state.lock().waiters.contains_key(&id)
+    }
+
+    /// A job that another server has run is at its end.
+    pub(crate) fn report_end(&self, job: Job) {
+        let waiter = self.state.lock().waiters.remove(&job.id);
+        if let Some(waiter) = waiter {
+            // A submitter that has gone away does not want to know.
+            let _ = waiter.send(Ok(job));
+        }
+    }
+
+    /// Asks whichever server runs it for the cancelling of a job; false when there is no such job under way.
+    pub(crate) async fn request_cancel(&self, id: i64) -> Result<bool> {
+        if self.cancel(id) || self.ownership.is_none() {
+            return Ok(self.is_cancelled(id));
+        }
+        crate::ownership::request_cancel(self, id).await
     }
 
     /// Asks for the cancelling of a job; false when there is no such job under way.
@@ -173,10 +252,14 @@ impl Owner {
         let waiter = {
             let mut state = self.state.lock();
             state.cancelled.remove(&id);
-            if job.is_finished() {
+            if job.is_finished() || self.ownership.is_some() {
                 state.jobs.remove(&id);
             }
-            state.waiters.remove(&id)
+            if job.is_finished() && self.ownership.is_some() {
+                state.ended.insert(id);
+            }
+            // A job that another server goes on with is still waited for.
+            if job.is_finished() || self.ownership.is_none() || state.stopped { state.waiters.remove(&id) } else { None }
         };
         if let Err(error) = &result {
             warn!(job = id, %error, "a DDL job was left for the next owner");
@@ -186,6 +269,9 @@ impl Owner {
             let _ = waiter.send(result.map(|()| job));
         }
         self.schedule();
+        if let Some(ownership) = &self.ownership {
+            ownership.wake();
+        }
     }
 
     async fn run_steps(&self, job: &mut Job) -> Result<()> {
@@ -200,11 +286,11 @@ impl Owner {
                 Err(error) => Err(error),
             };
             match progress {
-                Ok(Some((tables, version))) if !tables.is_empty() => {
-                    self.catalog.mdl().wait_for_users_before(&tables, version).await;
+                Ok(Some((tables, version))) => {
+                    self.wait_for_users(&tables, version).await?;
                     pause = FIRST_PAUSE;
                 }
-                Ok(_) => pause = FIRST_PAUSE,
+                Ok(None) => pause = FIRST_PAUSE,
                 Err(error) if error.stops_the_owner() => return Err(error),
                 Err(error) => {
                     warn!(job = job.id, %error, "a step of a DDL job failed; trying again");
@@ -215,6 +301,25 @@ impl Owner {
             }
         }
         Ok(())
+    }
+
+    /// Waits until nobody uses `tables` as they were before `version`, and every server knows it.
+    async fn wait_for_users(&self, tables: &[TableId], version: u64) -> Result<()> {
+        if !tables.is_empty() {
+            self.catalog.mdl().wait_for_users_before(tables, version).await;
+        }
+        let Some(servers) = self.catalog.servers() else { return Ok(()) };
+        loop {
+            match servers.wait_for_version(version, tables, || self.is_stopped()).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => return Err(Error::Stopping),
+                // The step is written: what is left is to wait, whatever fails meanwhile.
+                Err(error) => {
+                    warn!(%error, "cannot see how far the other servers are; looking again");
+                    self.catalog.client().env().sleep(FIRST_PAUSE).await;
+                }
+            }
+        }
     }
 
     /// Takes the next step of a job. Errors of the step itself turn the job around; errors that come back are those of the store.
@@ -241,6 +346,7 @@ impl Owner {
             let mut txn = self.catalog.client().begin(TxnOptions::default());
             let start_ts = txn.ensure_start_ts().await?;
             let now_ms = self.catalog.client().env().wall_ms();
+            self.confirm_ownership(&mut Meta::new(&mut txn), start_ts).await?;
             let changed = apply(&mut Meta::new(&mut txn), &mut next, writes, start_ts, now_ms).await?;
             match txn.commit().await {
                 Ok(_) => {}
@@ -268,6 +374,8 @@ impl Owner {
     pub(crate) async fn store(&self, job: &Job) -> Result<()> {
         loop {
             let mut txn = self.catalog.client().begin(TxnOptions::default());
+            let start_ts = txn.ensure_start_ts().await?;
+            self.confirm_ownership(&mut Meta::new(&mut txn), start_ts).await?;
             queue::put(&mut Meta::new(&mut txn), job)?;
             match txn.commit().await {
                 Ok(_) => return Ok(()),
@@ -305,7 +413,12 @@ struct Abandoned<'a> {
 
 impl Drop for Abandoned<'_> {
     fn drop(&mut self) {
-        self.owner.state.lock().waiters.remove(&self.id);
+        if !std::thread::panicking() {
+            return;
+        }
+        let mut state = self.owner.state.lock();
+        state.jobs.remove(&self.id);
+        state.waiters.remove(&self.id);
     }
 }
 

@@ -63,6 +63,21 @@ pub async fn history(meta: &mut Meta<'_>, count: usize) -> Result<Vec<Job>> {
     Ok(jobs)
 }
 
+/// Jobs that somebody wants cancelled.
+pub async fn cancels(meta: &mut Meta<'_>) -> Result<Vec<i64>> {
+    Ok(meta.hash(keys::DDL_CANCELS).await?)
+}
+
+/// Says that a job is to be cancelled by whoever runs it.
+pub fn put_cancel(meta: &mut Meta<'_>, id: i64) -> Result<()> {
+    Ok(meta.put(keys::numbered(keys::DDL_CANCELS, id), &id)?)
+}
+
+/// Forgets that a job was to be cancelled.
+pub fn remove_cancel(meta: &mut Meta<'_>, id: i64) {
+    meta.remove(keys::numbered(keys::DDL_CANCELS, id));
+}
+
 /// Every range that waits for its destruction.
 pub async fn destroy_jobs(meta: &mut Meta<'_>) -> Result<Vec<DestroyJob>> {
     Ok(meta.hash(keys::DELETE_RANGES).await?)

@@ -55,7 +55,10 @@ impl Session {
         self.domain.accounts().check_admin(&self.client, "RELOAD")?;
         for target in &flush.targets {
             match target {
-                FlushTarget::Privileges => self.domain.accounts().reload(&self.domain).await?,
+                FlushTarget::Privileges => {
+                    self.domain.accounts().reload(&self.domain).await?;
+                    crate::notices::accounts_changed(&self.domain).await?;
+                }
                 FlushTarget::Tables { read_lock: true, .. } | FlushTarget::Tables { for_export: true, .. } => {
                     return Err(Error::unsupported("FLUSH TABLES WITH READ LOCK"));
                 }
@@ -165,7 +168,7 @@ impl Session {
                     let result = if found { "successful" } else { "error: DDL Job not found or finished" };
                     vec![text(id.to_string()), text(result)]
                 };
-                let rows = self.domain.ddl().cancel_jobs(&ids).into_iter().map(told).collect();
+                let rows = self.domain.ddl().cancel_jobs(&ids).await?.into_iter().map(told).collect();
                 let columns = [("JOB_ID", FieldType::varchar(64)), ("RESULT", FieldType::varchar(128))];
                 return Ok(StatementResult::Rows(ResultRows::table(&columns, rows)));
             }

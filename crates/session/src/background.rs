@@ -13,13 +13,22 @@ use crate::{domain::Domain, vars::find};
 
 /// How often it is looked whether a round of garbage collection is due (`tidb_gc_run_interval`).
 const GC_LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often the placement driver of a cluster is told what this server still reads, and how long that is good.
+const HOLD_EVERY: Duration = Duration::from_secs(5);
+const HOLD_FOR: Duration = Duration::from_secs(60);
 /// How often counts of changed rows are looked at.
 const STATS_EVERY: Duration = Duration::from_secs(30);
 
 /// Starts the background tasks. They end when the domain is gone or aborts them.
 pub(crate) fn start(domain: &Arc<Domain>) -> Vec<JoinHandle<()>> {
     let weak = || Arc::downgrade(domain);
-    vec![tokio::spawn(collect_garbage(weak())), tokio::spawn(refresh_statistics(weak())), tokio::spawn(renew_locks(weak()))]
+    let mut tasks =
+        vec![tokio::spawn(collect_garbage(weak())), tokio::spawn(refresh_statistics(weak())), tokio::spawn(renew_locks(weak()))];
+    if domain.catalog().servers().is_some() {
+        tasks.push(tokio::spawn(hold_safe_point(weak())));
+        tasks.push(tokio::spawn(crate::notices::follow(weak())));
+    }
+    tasks
 }
 
 /// Keeps the locks of transactions that live long from being taken for those of a dead client.
@@ -29,6 +38,24 @@ async fn renew_locks(domain: Weak<Domain>) {
         tokio::time::sleep(pause).await;
         let Some(domain) = domain.upgrade() else { return };
         domain.client().renew_locks().await;
+    }
+}
+
+/// The name under which a server tells what it still reads.
+pub(crate) fn service_name(server: i64) -> String {
+    format!("trine-sql-{server}")
+}
+
+/// Keeps versions that this server still reads from being collected by another one.
+async fn hold_safe_point(domain: Weak<Domain>) {
+    loop {
+        let Some(domain) = domain.upgrade() else { return };
+        let Some(server) = domain.catalog().servers().map(catalog::Servers::id) else { return };
+        if let Err(error) = domain.client().hold_safe_point(&service_name(server), HOLD_FOR).await {
+            tracing::warn!(%error, "the placement driver does not know what this server reads; it is told again");
+        }
+        drop(domain);
+        tokio::time::sleep(HOLD_EVERY).await;
     }
 }
 

@@ -117,6 +117,7 @@ impl Domain {
         stats::store::load(&domain.client, domain.stats()).await?;
         domain.accounts.reload(&domain).await?;
         persisted::load(&domain).await?;
+        crate::notices::load_variables(&domain).await?;
         *domain.background.lock() = background::start(&domain);
         Ok(domain)
     }
@@ -127,9 +128,20 @@ impl Domain {
             task.abort();
         }
         self.ddl.stop();
+        if let Err(error) = self.leave().await {
+            tracing::warn!(%error, "the other servers could not be told that this one stops; they wait until its lease is over");
+        }
         if let Err(error) = self.catalog.auto_ids().release().await {
             tracing::warn!(%error, "unused AUTO_INCREMENT values could not be given back; they are skipped");
         }
+    }
+
+    /// Tells the other servers of the cluster that nobody has to wait for this one.
+    async fn leave(&self) -> Result<(), Error> {
+        let Some(servers) = self.catalog.servers() else { return Ok(()) };
+        self.ddl.hand_over().await?;
+        self.client.pd().remove_service_safe_point(&background::service_name(servers.id())).await?;
+        Ok(servers.leave().await?)
     }
 
     /// The transaction client.

@@ -28,6 +28,7 @@ mod domain;
 mod error;
 mod explain;
 mod host;
+mod notices;
 mod panics;
 mod persisted;
 mod plan_cache;

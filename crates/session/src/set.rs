@@ -72,6 +72,7 @@ impl Session {
             crate::persisted::store(&self.domain, definition, text.as_deref().unwrap_or(definition.default)).await?;
         }
         if scope != VarScope::PersistOnly {
+            crate::notices::variable_changed(&self.domain, definition.name, text.as_deref()).await?;
             self.domain.set_global(definition, text);
         }
         Ok(())

@@ -68,6 +68,7 @@ impl Session {
             _ => return Err(Error::unsupported("roles")),
         }
         self.domain.accounts().reload(&self.domain).await?;
+        crate::notices::accounts_changed(&self.domain).await?;
         self.row_count = 0;
         Ok(done(Outcome::default()))
     }

@@ -52,6 +52,10 @@ pub enum Command {
     Pd(PdArgs),
     /// One store: regions replicated to other stores, served over gRPC.
     Kv(KvArgs),
+    /// One SQL server over a cluster; it has no data of its own.
+    Sql(SqlArgs),
+    /// A whole cluster on this machine, each role a process of its own, to try things out.
+    Playground(PlaygroundArgs),
 }
 
 /// Flags of `trine pd`; they win over the file.
@@ -130,6 +134,62 @@ pub struct KvArgs {
     pub config: Option<PathBuf>,
 
     /// Least severe level that is logged: error, warn, info, debug or trace [default: info]
+    #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
+    pub log_level: Option<String>,
+}
+
+/// Flags of `trine sql`; they win over the file.
+#[derive(Args, Debug)]
+pub struct SqlArgs {
+    /// Client addresses of the placement driver's members [default: 127.0.0.1:2379]
+    #[arg(long, value_name = "ADDRESS,…")]
+    pub pd: Option<String>,
+
+    /// Address to listen on; 0.0.0.0 for all [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS")]
+    pub host: Option<String>,
+
+    /// Port for MySQL clients; 0 for a free one [default: 4000]
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
+
+    /// Port of /status and /metrics; 0 for a free one [default: 10080]
+    #[arg(long, value_name = "PORT")]
+    pub status_port: Option<u16>,
+
+    /// Address other servers are told [default: that of --host]
+    #[arg(long, value_name = "ADDRESS")]
+    pub advertise_address: Option<String>,
+
+    /// Configuration file (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Least severe level that is logged: error, warn, info, debug or trace [default: info]
+    #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
+    pub log_level: Option<String>,
+}
+
+/// Flags of `trine playground`.
+#[derive(Args, Debug)]
+pub struct PlaygroundArgs {
+    /// Members of the placement driver [default: 1, or as many as there were]
+    #[arg(long, value_name = "N")]
+    pub pd: Option<usize>,
+
+    /// Stores; three and more keep three copies of everything [default: 1, or as many as there were]
+    #[arg(long, value_name = "N")]
+    pub kv: Option<usize>,
+
+    /// SQL servers [default: 1, or as many as there were]
+    #[arg(long, value_name = "N")]
+    pub sql: Option<usize>,
+
+    /// Directory of all processes' data; a later start with the same one finds it
+    #[arg(long, value_name = "DIR", default_value_os_t = crate::playground::default_directory())]
+    pub data_dir: PathBuf,
+
+    /// Least severe level that is logged: error, warn, info, debug or trace [default: warn]
     #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
     pub log_level: Option<String>,
 }

@@ -18,7 +18,9 @@ const OPTIONAL_KEYS: [&str; 4] = [
 ];
 
 /// Settings that mean something between processes only, with the reason to give when they stand in the file of a single one.
-const NO_EFFECT_IN_ONE_PROCESS: [(&str, &str); 6] = [
+const NO_EFFECT_IN_ONE_PROCESS: [(&str, &str); 8] = [
+    ("path", "the placement driver is in the same process"),
+    ("advertise-address", "there are no other servers"),
     ("server.grpc-concurrency", "roles in one process call each other directly"),
     ("raftstore.store-pool-size", "the embedded store has no replicas"),
     ("raftstore.apply-pool-size", "the embedded store has no replicas"),
@@ -51,6 +53,10 @@ section!(
         host: String = "127.0.0.1".to_owned(),
         /// Port for MySQL clients.
         port: u16 = 4000,
+        /// Address other SQL servers of a cluster are told; empty for `host`.
+        advertise_address: String = String::new(),
+        /// Client addresses of a cluster's placement driver, of `trine sql`.
+        path: String = "127.0.0.1:2379".to_owned(),
         /// Directory of the store.
         data_dir: String = "trine-data".to_owned(),
         /// Least severe level that is logged: error, warn, info, debug, trace.

@@ -6,32 +6,25 @@
 //! ```
 //! Ends in the opposite order. A failed write or sync of the log ends the process: nothing may be acknowledged that is not on disk.
 
-use std::{
-    io::Write as _,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use ::pd::EmbeddedPd;
 use anyhow::{Context as _, Result};
 use client::{Client, ClientOptions};
 use engine::{CommitOptions, CommitQueue, DiskGuard, GcFilter, RocksEngine};
 use env::Env;
-use session::{Domain, DomainConfig, PasswordHasher};
-use sql::{Metrics, Server, ServerConfig, StatusServer, WorkerOptions};
-use tokio::signal::unix::{SignalKind, signal};
 use txn::{Storage, StorageOptions};
-use wire::auth::Plugin;
 
-use crate::{cli::Cli, config::Config, logging, store_metrics::StoreMetrics};
+use crate::{
+    cli::Cli,
+    config::Config,
+    front::{self, Front, Signals},
+    logging,
+    store_metrics::StoreMetrics,
+};
 
 /// Exit code of a process that stopped because its store failed.
 pub(crate) const EXIT_STORE_FAILED: i32 = 3;
-
-/// Threads for work behind the connections.
-const BACKGROUND_THREADS: usize = 2;
 
 /// Reads the configuration, serves until a signal says stop.
 pub fn run(cli: &Cli) -> Result<()> {
@@ -41,13 +34,7 @@ pub fn run(cli: &Cli) -> Result<()> {
         tracing::info!("{note}");
     }
     raise_descriptor_limit();
-    // Connections have event loops of their own; here is what nobody waits for: accepting, statistics, garbage collection, the status port.
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    runtime.worker_threads(BACKGROUND_THREADS);
-    if config.readpool.storage.normal_concurrency > 0 {
-        runtime.max_blocking_threads(config.readpool.storage.normal_concurrency);
-    }
-    let runtime = runtime.enable_all().thread_name("background").build().context("cannot start the worker threads")?;
+    let runtime = front::background_runtime(&config)?;
     let served = runtime.block_on(serve(config));
     runtime.shutdown_timeout(Duration::from_secs(2));
     served
@@ -89,52 +76,16 @@ pub fn raise_descriptor_limit() {
 }
 
 async fn serve(config: Config) -> Result<()> {
-    let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for SIGINT")?;
+    let signals = Signals::listen()?;
     let store = open_store(&config).await?;
-    let domain_config = DomainConfig {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        max_connections: config.performance.max_connections,
-        plan_cache: config.prepared_plan_cache.enabled,
-        plan_cache_capacity: config.prepared_plan_cache.capacity,
-        host: config.host.clone(),
-        port: config.port,
-        data_dir: config.data_dir.clone(),
-        hasher: Arc::new(Hasher),
-    };
-    let domain = Domain::open(store.client.clone(), domain_config).await.context("cannot open the database")?;
     let registry = prometheus::Registry::new();
-    let metrics = Metrics::new(&registry).context("cannot register metrics")?;
     let of_store = StoreMetrics::new(store.engine.clone(), store.commits.clone());
     registry.register(Box::new(of_store)).context("cannot register the store's metrics")?;
-    let status = match config.status.report_status {
-        true => {
-            let (host, port) = config.status_address()?;
-            let git_hash = option_env!("TRINE_GIT_HASH").unwrap_or("unknown");
-            Some(StatusServer::start(domain.clone(), registry, &host, port, git_hash)?)
-        }
-        false => None,
-    };
-    let server_config = ServerConfig {
-        host: config.host.clone(),
-        port: config.port,
-        drain: config.server.graceful_shutdown_timeout.0,
-        workers: WorkerOptions { threads: config.performance.max_procs, blocking_threads: config.readpool.storage.normal_concurrency },
-    };
-    let server = Server::start(domain.clone(), metrics, &server_config)?;
-    banner(server.address(), status.as_ref().map(StatusServer::address), Path::new(&config.data_dir), config.raftstore.sync_log);
-    let signal = tokio::select! {
-        _ = terminate.recv() => "SIGTERM",
-        _ = interrupt.recv() => "SIGINT",
-        () = domain.stop_requested() => "SHUTDOWN",
-    };
-    tracing::info!(by = signal, "stopping");
-    server.stop().await;
-    if let Some(status) = status {
-        status.stop();
-    }
-    domain.close().await;
-    drop(domain);
+    let data_dir = std::path::absolute(&config.data_dir).unwrap_or_else(|_| PathBuf::from(&config.data_dir));
+    let relaxed = if config.raftstore.sync_log { "" } else { " (relaxed durability: sync-log = false)" };
+    let data = format!("data: {}{relaxed}", data_dir.display());
+    front::serve(Front { client: store.client.clone(), config: &config, data_dir: config.data_dir.clone(), data, registry }, signals)
+        .await?;
     tokio::task::spawn_blocking(move || {
         store.commits.close();
         drop(store);
@@ -179,36 +130,4 @@ fn stop_process(error: &engine::Error) {
     tracing::error!(%error, "the log could not be written; stopping, so that nothing is acknowledged that is not on disk");
     eprintln!("trine: the log could not be written: {error}");
     std::process::exit(EXIT_STORE_FAILED);
-}
-
-/// Tells where the server listens and how to connect.
-fn banner(mysql: SocketAddr, status: Option<SocketAddr>, data_dir: &Path, sync_log: bool) {
-    let data_dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_owned());
-    let host = if mysql.ip().is_unspecified() { "127.0.0.1".to_owned() } else { mysql.ip().to_string() };
-    let mut text = format!("Trine {} is ready.\n  MySQL clients: {mysql}\n", env!("CARGO_PKG_VERSION"));
-    if let Some(status) = status {
-        text += &format!("  status: http://{status}/status\n");
-    }
-    text += &format!("  data: {}{}\n", data_dir.display(), if sync_log { "" } else { " (relaxed durability: sync-log = false)" });
-    text += &format!("  connect with: mysql --host {host} --port {} --user root\n", mysql.port());
-    // Whoever started the server may have closed its output; that is no reason not to serve.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    let _ = std::io::stdout().flush();
-}
-
-/// Stored forms of passwords, as the protocol's plugins define them.
-struct Hasher;
-
-impl PasswordHasher for Hasher {
-    fn knows(&self, plugin: &str) -> bool {
-        Plugin::from_name(plugin).is_some()
-    }
-
-    fn hash(&self, plugin: &str, password: &[u8]) -> String {
-        Plugin::from_name(plugin).unwrap_or(Plugin::Native).hash(password)
-    }
-
-    fn is_hash(&self, plugin: &str, stored: &str) -> bool {
-        Plugin::from_name(plugin).is_some_and(|plugin| plugin.is_valid_hash(stored))
-    }
 }

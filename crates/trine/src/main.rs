@@ -3,11 +3,14 @@
 mod cli;
 mod config;
 mod embedded;
+mod front;
 mod kv;
 mod kv_config;
 mod logging;
 mod pd;
 mod pd_config;
+mod playground;
+mod sql;
 mod store_metrics;
 
 use std::process::ExitCode;
@@ -29,6 +32,8 @@ fn main() -> ExitCode {
     let ended = match &cli.command {
         Some(cli::Command::Pd(args)) => pd::run(args),
         Some(cli::Command::Kv(args)) => kv::run(args),
+        Some(cli::Command::Sql(args)) => sql::run(args),
+        Some(cli::Command::Playground(args)) => playground::run(args),
         None => embedded::run(&cli),
     };
     match ended {

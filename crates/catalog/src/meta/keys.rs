@@ -15,7 +15,11 @@
 //! | hash `DeleteRanges`, field job id (i64) | ranges to destroy once the safe point has passed, JSON |
 //! | hash `Stats`, field table id (i64) | statistics, JSON (see the `stats` crate) |
 //! | hash `StatsCounts`, field table id (i64) | row count and changes since ANALYZE, JSON |
-//! | hash `GlobalVariables`, field name | values of SET GLOBAL |
+//! | hash `GlobalVariables`, field name | values of SET GLOBAL in a cluster, JSON; null for the default |
+//! | hash `Servers`, field server id (i64) | [`ServerRecord`](crate::ServerRecord), JSON |
+//! | value `DDLOwner` | who runs schema changes, until when, JSON (see the `ddl` crate) |
+//! | hash `DDLCancels`, field job id (i64) | jobs to be cancelled by their owner |
+//! | value `Notices` | [`Notices`](crate::Notices), JSON |
 
 use base::{DatabaseId, TableId};
 use codec::{meta, number};
@@ -46,6 +50,15 @@ pub const STATS: &[u8] = b"Stats";
 pub const STATS_COUNTS: &[u8] = b"StatsCounts";
 /// Hash of global variables.
 pub const GLOBAL_VARIABLES: &[u8] = b"GlobalVariables";
+
+/// Hash of the SQL servers of a cluster.
+pub const SERVERS: &[u8] = b"Servers";
+/// Name of the lease of the owner of schema changes.
+pub const DDL_OWNER: &[u8] = b"DDLOwner";
+/// Hash of jobs that somebody wants cancelled.
+pub const DDL_CANCELS: &[u8] = b"DDLCancels";
+/// Name of the counters of changes that all servers have to hear of.
+pub const NOTICES: &[u8] = b"Notices";
 
 /// The name of the hash with a database's tables.
 pub fn tables_of(database: DatabaseId) -> Vec<u8> {

@@ -16,7 +16,28 @@ use client::{ScanOptions, Transaction, WriteFlags};
 use codec::meta::{hash_prefix, value_key};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{DatabaseInfo, Error, Result, TableInfo};
+use crate::{DatabaseInfo, Error, Notices, Result, TableInfo};
+
+/// Changes meta keys in a transaction of its own, again after conflicts; comes to what the block comes to. The block gets a [`Meta`] and the
+/// transaction's timestamp; errors of it and of the commit leave the function around.
+#[macro_export]
+macro_rules! change_meta {
+    ($client:expr, $options:expr, |$meta:ident, $now:ident| $change:block) => {
+        loop {
+            let mut txn = $client.begin($options);
+            let $now = txn.ensure_start_ts().await?;
+            let done = {
+                let $meta = &mut $crate::meta::Meta::new(&mut txn);
+                $change
+            };
+            match txn.commit().await {
+                Ok(_) => break done,
+                Err(error) if error.is_retryable() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    };
+}
 
 /// So many schema diffs are kept; a server that is further behind loads the whole schema.
 const KEPT_DIFFS: u64 = 1024;
@@ -98,6 +119,13 @@ impl<'a> Meta<'a> {
         Ok(pairs)
     }
 
+    /// Counts a change that all servers have to hear of.
+    pub async fn notify(&mut self, change: impl FnOnce(&mut Notices)) -> Result<()> {
+        let mut notices = self.get(&value_key(keys::NOTICES)).await?.unwrap_or_default();
+        change(&mut notices);
+        self.put(value_key(keys::NOTICES), &notices)
+    }
+
     /// Who bootstrapped the store; `None` when nobody has.
     pub async fn bootstrap(&mut self) -> Result<Option<BootstrapInfo>> {
         self.get(&value_key(keys::BOOTSTRAP)).await
@@ -143,6 +171,11 @@ impl<'a> Meta<'a> {
         let last: i64 = self.get(&key).await?.unwrap_or(0);
         self.put(key, &(last + count))?;
         Ok(last + 1)
+    }
+
+    /// Conflicts with everybody who takes ids meanwhile.
+    pub async fn touch_ids(&mut self) -> Result<()> {
+        self.allocate_ids(0).await.map(|_| ())
     }
 
     /// All databases.
@@ -195,6 +228,7 @@ impl<'a> Meta<'a> {
     }
 }
 
-fn decode<T: DeserializeOwned>(key: &[u8], value: &[u8]) -> Result<T> {
+/// Reads a value's JSON.
+pub(crate) fn decode<T: DeserializeOwned>(key: &[u8], value: &[u8]) -> Result<T> {
     serde_json::from_slice(value).map_err(|source| Error::DecodeMeta { key: key.to_vec(), source })
 }

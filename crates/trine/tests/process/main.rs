@@ -1,7 +1,9 @@
-//! Tests that run the real binary as processes: the command line, crashes, power loss, full disks, the real sysbench, SQL scripts, bad input, stores of a cluster.
+//! Tests that run the real binary as processes: the command line, crashes, power loss, full disks, the real sysbench, SQL scripts, bad input, stores of a cluster and
+//! SQL servers over them.
 
 mod authentication;
 mod bad_input;
+mod cluster_sql;
 mod command_line;
 mod crash;
 mod disk_full;
@@ -9,6 +11,7 @@ mod isolation;
 mod long_run;
 mod metrics;
 mod pd;
+mod playground;
 mod power_loss;
 mod recording;
 mod scripts;

@@ -1,8 +1,9 @@
-//! A placement driver and stores as processes.
+//! Placement drivers, stores and SQL servers as processes.
 
 use std::{
     fs::File,
     io::{BufRead as _, BufReader},
+    net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc,
@@ -12,6 +13,11 @@ use std::{
 /// Time a process has to say that it is ready.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
+/// An address nobody listens at.
+fn free_address() -> String {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").to_string()
+}
+
 /// A process that is killed when it is dropped.
 pub struct Process {
     child: Child,
@@ -20,7 +26,8 @@ pub struct Process {
 }
 
 impl Process {
-    fn start(arguments: &[&str], marker: &str, log: &Path) -> Self {
+    /// Starts the binary and waits until a line of its output has `marker`.
+    pub fn start(arguments: &[&str], marker: &str, log: &Path) -> Self {
         let stderr = File::options().create(true).append(true).open(log).expect("the log can be written");
         let mut command = Command::new(crate::BINARY);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
@@ -62,30 +69,64 @@ impl Drop for Process {
     }
 }
 
-/// One placement driver and some stores.
+/// A placement driver of one or more members, some stores, and the SQL servers over them.
 pub struct Cluster {
+    /// The first member.
     pub pd: Process,
+    other_members: Vec<Process>,
     pub stores: Vec<Option<Process>>,
     directory: tempfile::TempDir,
 }
 
 impl Cluster {
     pub fn start(stores: usize) -> Self {
+        Self::with_members(1, stores)
+    }
+
+    /// A cluster whose placement driver has so many members.
+    pub fn with_members(members: usize, stores: usize) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let data = directory.path().join("pd").to_string_lossy().into_owned();
         // Replicas are made whatever the disk of the machine that runs the tests has left.
         let config = directory.path().join("pd.toml");
         std::fs::write(&config, "[schedule]\nlow-space-ratio = 1.0\n").expect("the configuration can be written");
         let config = config.to_string_lossy().into_owned();
-        let urls = ["--client-urls=http://127.0.0.1:0", "--peer-urls=http://127.0.0.1:0"];
-        let arguments = ["pd", "--name=pd", "--config", &config, "--data-dir", &data, urls[0], urls[1]];
-        let pd = Process::start(&arguments, "clients:", &directory.path().join("pd.log"));
-        let mut cluster = Self { pd, stores: Vec::new(), directory };
+        let peers: Vec<String> = (0..members).map(|_| format!("http://{}", free_address())).collect();
+        let initial = peers.iter().enumerate().map(|(n, peer)| format!("pd{n}={peer}")).collect::<Vec<_>>().join(",");
+        let mut members: Vec<Process> = peers
+            .iter()
+            .enumerate()
+            .map(|(n, peer)| {
+                let (name, data) = (format!("pd{n}"), directory.path().join(format!("pd{n}")).to_string_lossy().into_owned());
+                let flags = ["--client-urls=http://127.0.0.1:0", "--peer-urls", peer, "--initial-cluster", &initial];
+                let arguments = [&["pd", "--name", &name, "--config", &config, "--data-dir", &data], &flags[..]].concat();
+                Process::start(&arguments, "clients:", &directory.path().join(format!("pd{n}.log")))
+            })
+            .collect();
+        let pd = members.remove(0);
+        let mut cluster = Self { pd, other_members: members, stores: Vec::new(), directory };
         for _ in 0..stores {
             let store = cluster.start_process(cluster.stores.len());
             cluster.stores.push(Some(store));
         }
         cluster
+    }
+
+    /// Where the placement driver is, all members of it.
+    pub fn endpoints(&self) -> String {
+        let members = std::iter::once(&self.pd).chain(&self.other_members);
+        members.map(|member| member.address.trim_start_matches("http://")).collect::<Vec<_>>().join(",")
+    }
+
+    /// Starts a SQL server; its address is that for MySQL clients.
+    pub fn start_sql(&self, name: &str) -> Process {
+        let endpoints = self.endpoints();
+        let arguments = ["sql", "--pd", &endpoints, "--port=0", "--status-port=0"];
+        Process::start(&arguments, "MySQL clients:", &self.directory.path().join(format!("{name}.log")))
+    }
+
+    /// Kills a member of the placement driver other than the first.
+    pub fn kill_member(&mut self) {
+        self.other_members.pop().expect("there is another member").kill();
     }
 
     fn path(&self, store: usize) -> PathBuf {
@@ -95,7 +136,7 @@ impl Cluster {
     fn start_process(&self, store: usize) -> Process {
         let path = self.path(store);
         let data = path.to_string_lossy().into_owned();
-        let arguments = ["kv", "--pd", &self.pd.address, "--addr=127.0.0.1:0", "--status-addr=127.0.0.1:0", "--data-dir", &data];
+        let arguments = ["kv", "--pd", &self.endpoints(), "--addr=127.0.0.1:0", "--status-addr=127.0.0.1:0", "--data-dir", &data];
         Process::start(&arguments, "stores and clients:", &path.with_extension("log"))
     }
 

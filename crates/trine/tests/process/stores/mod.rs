@@ -1,7 +1,7 @@
 //! A placement driver and stores as processes, asked with the public protocol: replication, loss of the leader, splits.
 
-mod client;
-mod cluster;
+pub mod client;
+pub mod cluster;
 
 use client::Client;
 use cluster::Cluster;

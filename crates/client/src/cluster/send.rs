@@ -1,0 +1,146 @@
+//! One request to one region, and what is learnt when it is not served.
+
+use std::{sync::Arc, time::Duration};
+
+use proto::{errorpb, metapb::Peer};
+
+use super::{ClusterStore, command::Command, patience::Patience, region_cache::Region};
+use crate::error::{Error, Result};
+
+/// After so many failures the placement driver is asked again, whatever the members say.
+const LOOK_UP_EVERY: u32 = 4;
+
+impl ClusterStore {
+    /// Sends a request to a region. `None`: it was not served; what is known of regions has been put right, the pause was made, and the caller
+    /// looks up again where its keys lie.
+    pub(super) async fn send<C: Command>(
+        &self,
+        region: &Arc<Region>,
+        mut request: C,
+        patience: &mut Patience,
+    ) -> Result<Option<C::Answer>> {
+        let context = request.context();
+        context.region_id = region.id;
+        context.region_epoch = Some(region.epoch);
+        context.peer = Some(region.leader);
+        context.is_retry_request = patience.attempts() > 0;
+        let store_id = region.leader.store_id;
+        let connection = match self.inner.stores.connection(store_id).await {
+            Ok(connection) => connection,
+            Err(Error::StoreUnavailable { reason, .. }) => {
+                self.inner.regions.write().remove_state(region);
+                patience.pause(Duration::ZERO, &reason).await?;
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        match request.call(connection).await {
+            Ok(mut answer) => match C::region_error(&mut answer) {
+                None => Ok(Some(answer)),
+                Some(error) => {
+                    self.heed(region, *error, patience).await?;
+                    Ok(None)
+                }
+            },
+            Err(status) => {
+                // Whether the request has left this process is not known.
+                patience.note_unanswered();
+                self.inner.stores.forget(store_id);
+                self.try_another_member(region, patience);
+                let reason = format!("store {store_id} did not answer: {}", status.message());
+                tracing::debug!(region = region.id, reason, "asking again");
+                patience.pause(Duration::ZERO, &reason).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn try_another_member(&self, region: &Region, patience: &Patience) {
+        let mut regions = self.inner.regions.write();
+        match patience.attempts() % LOOK_UP_EVERY == LOOK_UP_EVERY - 1 {
+            true => regions.remove_state(region),
+            false => regions.ask_next_member(region),
+        }
+    }
+
+    /// Learns from a region error, and rests where that helps.
+    async fn heed(&self, region: &Arc<Region>, error: errorpb::Error, patience: &mut Patience) -> Result<()> {
+        let reason = format!("region {}: {}", region.id, error.message);
+        tracing::debug!(reason, "not served");
+        if let Some(not_leader) = error.not_leader {
+            return self.heed_not_leader(region, not_leader.leader.as_ref(), patience, &reason).await;
+        }
+        if let Some(changed) = error.epoch_not_match {
+            return self.heed_new_regions(region, changed.current_regions, patience, &reason).await;
+        }
+        if let Some(busy) = error.server_is_busy {
+            let hint = Duration::from_millis(busy.backoff_ms.max(busy.estimated_wait_ms.into()).min(2000));
+            return patience.pause(hint, &reason).await;
+        }
+        if let Some(full) = error.disk_full {
+            return Err(Error::DiskFull { reason: full.reason });
+        }
+        if let Some(large) = error.raft_entry_too_large {
+            return Err(Error::EntryTooLarge { size: large.entry_size as usize, limit: 0 });
+        }
+        if error.undetermined_result.is_some() {
+            patience.note_unanswered();
+        }
+        let stays = error.stale_command.is_some()
+            || error.read_index_not_ready.is_some()
+            || error.max_timestamp_not_synced.is_some()
+            || error.proposal_in_merging_mode.is_some()
+            || error.undetermined_result.is_some();
+        if !stays {
+            // Another store or member was meant, or the region is not there (any more): look it up.
+            if error.store_not_match.is_some() {
+                self.inner.stores.forget(region.leader.store_id);
+            }
+            self.inner.regions.write().remove_state(region);
+        } else if patience.attempts() % LOOK_UP_EVERY == LOOK_UP_EVERY - 1 {
+            self.inner.regions.write().remove_state(region);
+        }
+        patience.pause(Duration::ZERO, &reason).await
+    }
+
+    async fn heed_not_leader(&self, region: &Region, hint: Option<&Peer>, patience: &mut Patience, reason: &str) -> Result<()> {
+        let Some(leader) = hint.filter(|leader| leader.id != 0) else {
+            self.try_another_member(region, patience);
+            return patience.pause(Duration::ZERO, reason).await;
+        };
+        {
+            let mut regions = self.inner.regions.write();
+            if !regions.set_leader(region, leader) {
+                regions.remove_state(region);
+            }
+        }
+        // Two members that take each other for the leader must not be asked without end.
+        match patience.attempts().is_multiple_of(LOOK_UP_EVERY) {
+            true => patience.go_on(reason),
+            false => patience.pause(Duration::ZERO, reason).await,
+        }
+    }
+
+    async fn heed_new_regions(
+        &self,
+        region: &Region,
+        current: Vec<proto::metapb::Region>,
+        patience: &mut Patience,
+        reason: &str,
+    ) -> Result<()> {
+        let is_told = !current.is_empty();
+        {
+            let mut regions = self.inner.regions.write();
+            regions.remove_state(region);
+            for new in current {
+                // The store that answers is most likely the one that leads the parts too.
+                let leader = new.peers.iter().find(|peer| peer.store_id == region.leader.store_id).copied();
+                regions.insert(Region::new(new, leader)?);
+            }
+        }
+        match is_told && patience.attempts().is_multiple_of(LOOK_UP_EVERY) {
+            true => patience.go_on(reason),
+            false => patience.pause(Duration::ZERO, reason).await,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! SQL servers over a cluster of processes: placement drivers, stores, and nothing between them but the public protocols.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use testkit::{
+    mysql::{Conn, OptsBuilder, prelude::Queryable as _},
+    wait_until,
+};
+
+use crate::stores::{
+    client::Client,
+    cluster::{Cluster, Process},
+};
+
+/// Longer than elections and the making of replicas take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+fn connect(server: &Process) -> Conn {
+    connect_to(&server.address)
+}
+
+fn connect_to(address: &str) -> Conn {
+    let port = address.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("an address with a port");
+    let options = OptsBuilder::new().ip_or_hostname(Some("127.0.0.1")).tcp_port(port).user(Some("root")).db_name(Some("test"));
+    let options = options.prefer_socket(false).read_timeout(Some(Duration::from_secs(120)));
+    Conn::new(options).expect("a connection")
+}
+
+fn numbers(connection: &mut Conn, sql: &str) -> Vec<i64> {
+    connection.query(sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+#[test]
+fn tables_are_made_filled_read_and_found_again_by_another_server() {
+    let cluster = Cluster::start(1);
+    let server = cluster.start_sql("sql0");
+    let mut connection = connect(&server);
+    connection.query_drop("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, k INT, c VARCHAR(20), KEY (k))").expect("a table");
+    connection.query_drop("INSERT INTO t (k, c) VALUES (3, 'three'), (1, 'one'), (2, 'two')").expect("rows");
+    assert_eq!(numbers(&mut connection, "SELECT id FROM t WHERE id = 2"), [2]);
+    assert_eq!(numbers(&mut connection, "SELECT id FROM t WHERE k > 1 ORDER BY k"), [3, 1]);
+    connection.query_drop("UPDATE t SET k = k + 10 WHERE c = 'one'").expect("an update");
+    connection.query_drop("START TRANSACTION").expect("a transaction");
+    assert_eq!(numbers(&mut connection, "SELECT k FROM t WHERE id = 2 FOR UPDATE"), [11]);
+    connection.query_drop("DELETE FROM t WHERE id = 1").expect("a deletion");
+    connection.query_drop("COMMIT").expect("a commit");
+    assert_eq!(numbers(&mut connection, "SELECT COUNT(*) FROM t"), [2]);
+    connection.query_drop("ADMIN CHECK TABLE t").expect("rows and index entries agree");
+    drop(connection);
+    drop(server);
+    let server = cluster.start_sql("sql1");
+    let mut connection = connect(&server);
+    assert_eq!(numbers(&mut connection, "SELECT SUM(k) FROM t"), [13]);
+}
+
+#[test]
+fn servers_see_each_others_tables_rows_accounts_and_variables() {
+    let cluster = Cluster::start(1);
+    let servers = [cluster.start_sql("sql0"), cluster.start_sql("sql1")];
+    let [mut a, mut b] = [connect(&servers[0]), connect(&servers[1])];
+    for round in 0..3 {
+        // A change is known everywhere when its statement has ended, whichever server it came through.
+        let (maker, user) = if round % 2 == 0 { (&mut a, &mut b) } else { (&mut b, &mut a) };
+        maker.query_drop(format!("CREATE TABLE t{round} (id INT PRIMARY KEY, v INT)")).expect("a table");
+        user.query_drop(format!("INSERT INTO t{round} VALUES (1, 10), (2, 20)")).expect("rows in a table another server has made");
+        maker.query_drop(format!("ALTER TABLE t{round} ADD COLUMN w INT DEFAULT 7, ADD INDEX (v)")).expect("a column and an index");
+        assert_eq!(numbers(user, &format!("SELECT w FROM t{round} WHERE v = 20")), [7]);
+        user.query_drop(format!("UPDATE t{round} SET w = 8 WHERE v = 10")).expect("an update");
+        assert_eq!(numbers(maker, &format!("SELECT w FROM t{round} ORDER BY id")), [8, 7]);
+        user.query_drop(format!("ADMIN CHECK TABLE t{round}")).expect("rows and index entries agree");
+    }
+    // A transaction on one server keeps a change by the other one waiting.
+    a.query_drop("BEGIN").expect("a transaction");
+    a.query_drop("UPDATE t0 SET v = v + 1 WHERE id = 1").expect("an update");
+    let (sender, changed) = std::sync::mpsc::channel();
+    let changer = std::thread::spawn(move || {
+        b.query_drop("ALTER TABLE t0 ADD INDEX wv (w, v)").expect("an index");
+        sender.send(()).expect("the test listens");
+        b
+    });
+    assert!(changed.recv_timeout(Duration::from_secs(2)).is_err(), "the index was made under a transaction that does not know it");
+    a.query_drop("UPDATE t0 SET v = v + 1 WHERE id = 2").expect("the transaction goes on as the table was");
+    a.query_drop("COMMIT").expect("a commit");
+    changed.recv_timeout(PATIENCE).expect("the change goes on");
+    let mut b = changer.join().expect("no panic");
+    b.query_drop("ADMIN CHECK TABLE t0").expect("rows and index entries agree");
+    // What is set on one server is so on the other one within a second or so.
+    a.query_drop("SET GLOBAL max_connections = 77").expect("a variable");
+    a.query_drop("CREATE USER visitor").expect("an account");
+    wait_until("the variable arrives", PATIENCE, || (numbers(&mut b, "SELECT @@GLOBAL.max_connections") == [77]).then_some(()))
+        .expect("77");
+    let known = || numbers(&mut b, "SELECT COUNT(*) FROM mysql.user WHERE User = 'visitor'") == [1];
+    let mut known = known;
+    wait_until("the account arrives", PATIENCE, || known().then_some(())).expect("an account");
+    // A server that dies in the middle of nothing does not stop the others for longer than its lease.
+    let [first, second] = servers;
+    drop(first);
+    let mut b = connect(&second);
+    b.query_drop("CREATE TABLE after_death (id INT PRIMARY KEY)").expect("a table");
+}
+
+/// Writes numbers in turn until it is told to stop, each in a transaction of two rows that must stay equal; answers those acknowledged.
+fn write_until(server: &str, stop: &AtomicBool) -> Vec<i64> {
+    let mut acknowledged = Vec::new();
+    let mut connection = None;
+    for number in 1.. {
+        if stop.load(Ordering::SeqCst) {
+            break;
+        }
+        let open = connection.get_or_insert_with(|| connect_to(server));
+        let statements = [
+            "BEGIN".to_owned(),
+            format!("INSERT INTO numbers VALUES ({number}, 0), ({number}, 1)"),
+            format!("UPDATE sums SET total = total + {number}"),
+            "COMMIT".to_owned(),
+        ];
+        match statements.iter().try_for_each(|statement| open.query_drop(statement)) {
+            Ok(()) => acknowledged.push(number),
+            // Refused or unknown: the connection's transaction is over or goes with it.
+            Err(_) => connection = None,
+        }
+    }
+    acknowledged
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_when_leaders_of_stores_and_placement_driver_are_killed() {
+    let mut cluster = Cluster::with_members(3, 3);
+    let server = cluster.start_sql("sql0");
+    let mut connection = connect(&server);
+    connection.query_drop("CREATE TABLE numbers (n BIGINT, part INT, PRIMARY KEY (n, part), KEY (part))").expect("a table");
+    connection.query_drop("CREATE TABLE sums (id INT PRIMARY KEY, total BIGINT)").expect("a table");
+    connection.query_drop("INSERT INTO sums VALUES (1, 0), (2, 0)").expect("rows");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let mut client = Client::new(&cluster.pd.address);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // All of it lies in the first region still.
+        let mut leader = runtime.block_on(client.leader_of("t", 3));
+        let writer = scope.spawn(|| write_until(&server.address, &stop));
+        let mut seen = 0;
+        for round in 0..2 {
+            seen = wait_for_more(&mut connection, seen);
+            let address = runtime.block_on(client.address(leader.store_id)).expect("the leader has an address");
+            let dead = cluster.kill_store_at(&address);
+            if round == 0 {
+                cluster.kill_member();
+            }
+            seen = wait_for_more(&mut connection, seen);
+            cluster.restart_store(dead);
+            leader = runtime.block_on(client.leader_of("t", 3));
+        }
+        wait_for_more(&mut connection, seen);
+        stop.store(true, Ordering::SeqCst);
+        let acknowledged = writer.join().expect("no panic");
+        let found = numbers(&mut connection, "SELECT n FROM numbers WHERE part = 1 ORDER BY n");
+        let lost: Vec<_> = acknowledged.iter().filter(|number| found.binary_search(number).is_err()).collect();
+        assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
+        let sum: i64 = found.iter().sum();
+        assert_eq!(numbers(&mut connection, "SELECT total FROM sums ORDER BY id"), [sum, sum], "a transaction is there in part");
+        assert_eq!(numbers(&mut connection, "SELECT COUNT(*) FROM numbers"), [2 * found.len() as i64]);
+        connection.query_drop("ADMIN CHECK TABLE numbers").expect("rows and index entries agree");
+    });
+}
+
+/// Waits until the writer has written more; answers how much there is.
+fn wait_for_more(connection: &mut Conn, seen: i64) -> i64 {
+    let more = || connection.query_first("SELECT COUNT(*) FROM numbers").ok().flatten().filter(|count: &i64| *count >= seen + 20);
+    wait_until("the writer goes on", PATIENCE, more).expect("the writer goes on")
+}
