@@ -17,7 +17,7 @@
 //! | `snapshot`, `scanner`, `dag` | reading at a timestamp: keys, pages, pushed-down plans |
 //! | `transaction`, `membuffer` | a transaction: its writes, stages, pessimistic locks |
 //! | `committer` | the commit protocols |
-//! | `resolver`, `backoff` | what to do about other transactions' locks |
+//! | `resolver`, `backoff`, `deadlock` | what to do about other transactions' locks |
 //! | `active`, `gc` | timestamps in use; renewing locks; garbage collection |
 //! | `store`, `placement` | the way to the store and the placement driver, in this process or another |
 //! | `cluster` | stores and placement driver in other processes: regions, connections, asking again |
@@ -33,6 +33,7 @@ mod client;
 mod cluster;
 mod committer;
 mod dag;
+mod deadlock;
 mod error;
 mod gc;
 mod membuffer;

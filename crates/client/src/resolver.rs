@@ -24,9 +24,13 @@ use proto::kvrpcpb::{
 use crate::{
     backoff::Backoff,
     client::Client,
+    deadlock::circle_to_leave,
     error::{Error, Result},
     options::{LockRequest, SnapshotOptions},
 };
+
+/// How long a store of a cluster is left to wait for a lock before it is looked whether the wait can ever end.
+const WAIT_BEFORE_LOOK_MS: i64 = 1000;
 
 /// What a read has learnt about the locks it met.
 #[derive(Debug, Default)]
@@ -277,8 +281,9 @@ impl Client {
                 None => -1,
                 Some(until) => {
                     let until = request.deadline.map_or(until, |deadline| deadline.min(until));
+                    let left = until.since(self.env().now()).as_millis() as i64;
                     // Zero would mean the store's default.
-                    (until.since(self.env().now()).as_millis() as i64).max(1)
+                    if self.is_embedded() { left.max(1) } else { left.clamp(1, WAIT_BEFORE_LOOK_MS) }
                 }
             };
             let response = tokio::select! {
@@ -310,6 +315,12 @@ impl Client {
                     return Err(Error::Cancelled(env::CancelReason::Timeout));
                 }
                 Some(until) if now >= until => return Err(Error::LockWaitTimeout { key, holder }),
+                Some(_) if !self.is_embedded() => {
+                    let edges = Box::pin(self.store().lock_waits()).await?;
+                    if let Some(wait_chain) = circle_to_leave(start_ts, holder, key.clone(), &edges) {
+                        return Err(Error::Deadlock { key, holder, wait_chain });
+                    }
+                }
                 // Woken because the lock's owner had to be looked at; the rest of the time is waited out.
                 Some(_) => tracing::trace!(%start_ts, %holder, "still waiting for a lock"),
             }

@@ -15,7 +15,10 @@ use proto::kvrpcpb::{
 };
 use txn::Storage;
 
-use crate::{cluster::ClusterStore, error::Result};
+use crate::{
+    cluster::ClusterStore,
+    error::{Result, WaitEdge},
+};
 
 /// A store that can be asked.
 #[derive(Clone)]
@@ -118,6 +121,11 @@ impl Store {
     /// `near`. The others are met by their readers, or by garbage collection.
     pub(crate) async fn resolve_locks_around(&self, near: &Bytes, request: ResolveLockRequest) -> Result<ResolveLockResponse> {
         with_storage!(self, storage => Ok(storage.resolve_lock(request).await?), cluster => cluster.resolve_locks_around(near.clone(), request).await)
+    }
+
+    /// Who waits for whose locks in the stores of a cluster; one store sees its deadlocks by itself.
+    pub(crate) async fn lock_waits(&self) -> Result<Vec<WaitEdge>> {
+        with_storage!(self, _storage => Ok(Vec::new()), cluster => cluster.lock_waits().await)
     }
 
     /// Waits for the commits in flight that a scan of `range` at `ts` must see. The stores of a cluster do so when a page is asked for.

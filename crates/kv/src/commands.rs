@@ -96,6 +96,10 @@ impl<E: Engine> Kv<E> {
             return Err(Refusal::region("the request is for another store", |error| error.store_not_match = Some(mismatch)));
         }
         let view = raft.view(context.region_id)?;
+        if !region::is_initialized(&view.region) {
+            // Made by a split whose leader is elsewhere: nothing is known of it here but its number.
+            return Err(raftstore::Error::RegionNotFound(context.region_id).into());
+        }
         if let Some(here) = region::peer_on_store(&view.region, raft.store_id())
             && here.id != peer.id
         {

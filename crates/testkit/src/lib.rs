@@ -11,7 +11,7 @@ mod server;
 
 pub use disk::{Ext4Disk, SmallDisk, with_private_mounts};
 pub use random::Random;
-pub use script::{Matrix, run_scripts};
+pub use script::{Connect, Matrix, run_scripts};
 pub use server::{Server, ServerOptions, wait_until};
 
 /// The MySQL client library the tests use.

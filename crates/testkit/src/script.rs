@@ -6,8 +6,6 @@ use anyhow::{Context as _, Result, bail};
 use mysql::{Conn, Value, prelude::Queryable as _};
 use sqllogictest::{DBOutput, DefaultColumnType, Runner};
 
-use crate::Server;
-
 /// One row of the matrix: statements that every connection of a script begins with.
 #[derive(Clone, Debug)]
 pub struct Matrix {
@@ -25,6 +23,11 @@ impl Matrix {
             Matrix { name: "chunk-1", setup: &["SET tidb_max_chunk_size = 1"] },
             Matrix { name: "rules-off", setup: &["SET trine_disabled_rules = 'all'"] },
         ]
+    }
+
+    /// What every script is run under over a cluster.
+    pub fn cluster() -> [Matrix; 1] {
+        [Matrix { name: "cluster", setup: &[] }]
     }
 }
 
@@ -67,9 +70,12 @@ fn text(value: Value) -> String {
     }
 }
 
+/// Connects to a server, with a default database or without.
+pub type Connect<'a> = &'a dyn Fn(Option<&str>) -> Result<Conn>;
+
 /// Runs every `.slt` file below `folder` whose path from there begins with `only`, each in a fresh database, once for each row of the
 /// matrix.
-pub fn run_scripts(server: &Server, folder: &Path, only: &str, matrix: &[Matrix]) -> Result<usize> {
+pub fn run_scripts(connect: Connect<'_>, folder: &Path, only: &str, matrix: &[Matrix]) -> Result<usize> {
     let mut files = Vec::new();
     collect(folder, &mut files)?;
     files.retain(|file| file.strip_prefix(folder).is_ok_and(|path| path.to_string_lossy().starts_with(only)));
@@ -80,7 +86,7 @@ pub fn run_scripts(server: &Server, folder: &Path, only: &str, matrix: &[Matrix]
     let mut failures = Vec::new();
     for row in matrix {
         for file in &files {
-            if let Err(error) = run_script(server, file, row) {
+            if let Err(error) = run_script(connect, file, row) {
                 failures.push(format!("[{}] {}: {error:#}", row.name, file.display()));
             }
         }
@@ -103,14 +109,14 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-fn run_script(server: &Server, file: &Path, row: &Matrix) -> Result<()> {
+fn run_script(connect: Connect<'_>, file: &Path, row: &Matrix) -> Result<()> {
     const SCRATCH: &str = "slt";
-    let mut conn = server.connect()?;
+    let mut conn = connect(None)?;
     conn.query_drop(format!("DROP DATABASE IF EXISTS {SCRATCH}"))?;
     conn.query_drop(format!("CREATE DATABASE {SCRATCH}"))?;
-    let connect = || {
+    let begin = || {
         let conn = (|| {
-            let mut conn = server.connect_to(Some(SCRATCH))?;
+            let mut conn = connect(Some(SCRATCH))?;
             for statement in row.setup {
                 conn.query_drop(statement)?;
             }
@@ -121,7 +127,7 @@ fn run_script(server: &Server, file: &Path, row: &Matrix) -> Result<()> {
             Err(error) => Err(mysql::Error::IoError(std::io::Error::other(format!("{error:#}")))),
         })
     };
-    let mut runner = Runner::new(connect);
+    let mut runner = Runner::new(begin);
     runner.add_label(row.name);
     runner.run_file(file)?;
     Ok(())

@@ -13,8 +13,11 @@ pub fn start(level: &str, format: &str) -> Result<()> {
     if !LEVELS.contains(&level) {
         bail!("log level {level:?} is none of {}", LEVELS.join(", "));
     }
+    // What goes over each connection is for those who debug HTTP/2.
+    let directives = format!("{level},h2=info,hyper_util=info,tower=info");
+    let directives = if ["error", "warn"].contains(&level) { level.to_owned() } else { directives };
     let builder =
-        tracing_subscriber::fmt().with_env_filter(EnvFilter::new(level)).with_writer(std::io::stderr).with_timer(UtcTime::rfc_3339());
+        tracing_subscriber::fmt().with_env_filter(EnvFilter::new(directives)).with_writer(std::io::stderr).with_timer(UtcTime::rfc_3339());
     match format {
         "text" => builder.with_ansi(false).init(),
         "json" => builder.json().init(),

@@ -14,6 +14,9 @@ use crate::{
     logging,
 };
 
+/// How long the locks of a server that has died stand in the way of the others.
+const LOCK_TTL: Duration = Duration::from_secs(8);
+
 /// Reads the configuration, serves until a signal says stop.
 pub fn run(args: &SqlArgs) -> Result<()> {
     let config = configuration(args)?;
@@ -64,7 +67,8 @@ async fn serve(config: Config) -> Result<()> {
         _ = signals.next() => return Ok(()),
     };
     let data = format!("cluster: {} at {}", pd.cluster_id().0, endpoints.join(","));
-    let options = ClientOptions { entry_size_limit: config.performance.txn_entry_size_limit, ..ClientOptions::default() };
+    let options =
+        ClientOptions { entry_size_limit: config.performance.txn_entry_size_limit, lock_ttl: LOCK_TTL, ..ClientOptions::default() };
     let client = Client::cluster(pd, env, options);
     front::serve(Front { client, config: &config, data_dir: String::new(), data, registry: prometheus::Registry::new() }, signals).await?;
     tracing::info!("stopped");

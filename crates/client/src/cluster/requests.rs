@@ -3,11 +3,17 @@
 //! What callers may rely on is what one store would do, but for two things that regions make different: prewrites commit in one phase only where
 //! all keys lie in one region, and locks of a request that fails may have been taken in some regions.
 
+use std::time::Duration;
+
+use base::TimeStamp;
 use bytes::Bytes;
 use proto::kvrpcpb::*;
 
 use super::{ClusterStore, command::Command, spread::Spread};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, WaitEdge};
+
+/// Who waits can look again a little later.
+const LOCK_WAITS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Keys with requests that differ only in them.
 struct ByKey<'a, C, F: Fn(Vec<Bytes>) -> C + Sync> {
@@ -276,6 +282,24 @@ impl ClusterStore {
     /// All locks of a transaction in the region that holds `key`.
     pub(crate) async fn resolve_locks_around(&self, key: Bytes, request: ResolveLockRequest) -> Result<ResolveLockResponse> {
         self.at_key(key, request).await
+    }
+
+    /// Who waits for whose locks, in all stores that answer.
+    pub(crate) async fn lock_waits(&self) -> Result<Vec<WaitEdge>> {
+        let stores = self.inner.pd.stores().await?;
+        let asked = stores.into_iter().map(async |store| {
+            let mut stub = self.inner.stores.connection(store.id).await.ok()?.stub;
+            let mut request = tonic::Request::new(GetLockWaitInfoRequest::default());
+            request.set_timeout(LOCK_WAITS_TIMEOUT);
+            Some(stub.get_lock_wait_info(request).await.ok()?.into_inner().entries)
+        });
+        let entries = futures_util::future::join_all(asked).await.into_iter().flatten().flatten();
+        let edge = |entry: proto::deadlock::WaitForEntry| WaitEdge {
+            waiter: TimeStamp(entry.txn),
+            holder: TimeStamp(entry.wait_for_txn),
+            key: entry.key,
+        };
+        Ok(entries.map(edge).collect())
     }
 
     /// Goes to every store that is not removed for good: the range's regions may have been anywhere.

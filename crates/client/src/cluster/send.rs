@@ -135,7 +135,10 @@ impl ClusterStore {
             for new in current {
                 // The store that answers is most likely the one that leads the parts too.
                 let leader = new.peers.iter().find(|peer| peer.store_id == region.leader.store_id).copied();
-                regions.insert(Region::new(new, leader)?);
+                // What a store does not know well itself yet is asked of the placement driver.
+                if let Ok(new) = Region::new(new, leader) {
+                    regions.insert(new);
+                }
             }
         }
         match is_told && patience.attempts().is_multiple_of(LOOK_UP_EVERY) {

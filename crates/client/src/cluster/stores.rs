@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 const CONNECTIONS: usize = 2;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// A store that does not answer a ping for the second time while requests are under way is not there.
-const KEEP_ALIVE: Duration = Duration::from_secs(3);
+const KEEP_ALIVE: Duration = Duration::from_secs(2);
 /// Largest answer.
 const MAX_MESSAGE_BYTES: usize = 128 << 20;
 

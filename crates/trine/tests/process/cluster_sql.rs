@@ -5,8 +5,10 @@ use std::{
     time::Duration,
 };
 
+use base::TableId;
 use testkit::{
-    mysql::{Conn, OptsBuilder, prelude::Queryable as _},
+    Random,
+    mysql::{Conn, Error::MySqlError as MysqlError, OptsBuilder, Row, prelude::Queryable as _},
     wait_until,
 };
 
@@ -23,10 +25,14 @@ fn connect(server: &Process) -> Conn {
 }
 
 fn connect_to(address: &str) -> Conn {
+    try_connect(address, Some("test")).expect("a connection")
+}
+
+/// Connects to the SQL server that listens at an address.
+pub fn try_connect(address: &str, database: Option<&str>) -> anyhow::Result<Conn> {
     let port = address.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("an address with a port");
-    let options = OptsBuilder::new().ip_or_hostname(Some("127.0.0.1")).tcp_port(port).user(Some("root")).db_name(Some("test"));
-    let options = options.prefer_socket(false).read_timeout(Some(Duration::from_secs(120)));
-    Conn::new(options).expect("a connection")
+    let options = OptsBuilder::new().ip_or_hostname(Some("127.0.0.1")).tcp_port(port).user(Some("root")).db_name(database);
+    Ok(Conn::new(options.prefer_socket(false).read_timeout(Some(Duration::from_secs(120))))?)
 }
 
 fn numbers(connection: &mut Conn, sql: &str) -> Vec<i64> {
@@ -170,4 +176,133 @@ fn nothing_acknowledged_is_lost_when_leaders_of_stores_and_placement_driver_are_
 fn wait_for_more(connection: &mut Conn, seen: i64) -> i64 {
     let more = || connection.query_first("SELECT COUNT(*) FROM numbers").ok().flatten().filter(|count: &i64| *count >= seen + 20);
     wait_until("the writer goes on", PATIENCE, more).expect("the writer goes on")
+}
+
+/// Moves money between random accounts until it is told to stop; answers how many transfers went through.
+fn transfer_until(server: &str, seed: u64, accounts: usize, stop: &AtomicBool) -> u64 {
+    let mut random = Random::new(seed);
+    let mut connection = connect_to(server);
+    let mut done = 0;
+    while !stop.load(Ordering::SeqCst) {
+        let (from, to) = (random.below(accounts), random.below(accounts));
+        let amount = 1 + random.below(5);
+        let statements = [
+            "BEGIN".to_owned(),
+            format!("UPDATE accounts SET balance = balance - {amount}, k = k + 1 WHERE id = {from}"),
+            format!("UPDATE accounts SET balance = balance + {amount}, k = k - 1 WHERE id = {to}"),
+            "COMMIT".to_owned(),
+        ];
+        match statements.iter().try_for_each(|statement| connection.query_drop(statement)) {
+            Ok(()) => done += 1,
+            // Two that wait for each other: one gives way.
+            Err(MysqlError(error)) if [1205, 1213].contains(&error.code) => connection.query_drop("ROLLBACK").expect("a rollback"),
+            Err(error) => panic!("a transfer failed: {error}"),
+        }
+    }
+    done
+}
+
+#[test]
+fn transactions_and_scans_go_over_borders_of_regions_that_split_under_them() {
+    const ACCOUNTS: usize = 300;
+    let cluster = Cluster::start(3);
+    let servers = [cluster.start_sql("sql0"), cluster.start_sql("sql1")];
+    let mut connection = connect(&servers[0]);
+    connection.query_drop("CREATE TABLE accounts (id INT PRIMARY KEY, k INT, balance INT, KEY (k))").expect("a table");
+    let rows = (0..ACCOUNTS).map(|id| format!("({id}, {id}, 100)")).collect::<Vec<_>>().join(",");
+    connection.query_drop(format!("INSERT INTO accounts VALUES {rows}")).expect("rows");
+    let jobs: Vec<Row> = connection.query("ADMIN SHOW DDL JOBS 1").expect("jobs");
+    // The table's id follows that of the job that made it.
+    let table = TableId(jobs[0].get::<i64, _>(0).expect("an id") + 1);
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let mut client = Client::new(&cluster.pd.address);
+    let stop = AtomicBool::new(false);
+    let done: u64 = std::thread::scope(|scope| {
+        let writers: Vec<_> = (1..5)
+            .map(|seed| {
+                let (address, stop) = (&servers[seed as usize % 2].address, &stop);
+                scope.spawn(move || transfer_until(address, seed, ACCOUNTS, stop))
+            })
+            .collect();
+        let mut reader = connect(&servers[1]);
+        for border in (30..ACCOUNTS).step_by(30) {
+            runtime.block_on(client.split(codec::table::int_record_key(table, border as i64)));
+            assert_eq!(numbers(&mut reader, "SELECT SUM(balance) FROM accounts"), [100 * ACCOUNTS as i64], "money was made or lost");
+            assert_eq!(
+                numbers(&mut reader, "SELECT COUNT(*) FROM accounts WHERE k > -100000"),
+                [ACCOUNTS as i64],
+                "an index entry too many or too few"
+            );
+        }
+        runtime.block_on(client.split(codec::table::record_prefix(table)));
+        stop.store(true, Ordering::SeqCst);
+        writers.into_iter().map(|writer| writer.join().expect("no panic")).sum()
+    });
+    assert!(done > 0, "no transfer went through");
+    connection.query_drop("ADMIN CHECK TABLE accounts").expect("rows and index entries agree");
+    let all: Vec<i64> = (0..ACCOUNTS as i64).collect();
+    assert_eq!(numbers(&mut connection, "SELECT id FROM accounts ORDER BY id"), all);
+    let reversed: Vec<i64> = all.iter().rev().copied().collect();
+    assert_eq!(numbers(&mut connection, "SELECT id FROM accounts ORDER BY id DESC"), reversed);
+    assert_eq!(
+        numbers(&mut connection, "SELECT id FROM accounts WHERE id BETWEEN 25 AND 65 ORDER BY id DESC LIMIT 40"),
+        reversed[234..274]
+    );
+    assert_eq!(numbers(&mut connection, "SELECT id FROM accounts WHERE id IN (299, 1, 59, 60, 61, 777) ORDER BY id"), [1, 59, 60, 61, 299]);
+    // More keys than async commit takes, over all regions: two phases.
+    connection.query_drop("UPDATE accounts SET k = id + 1000, balance = balance + 1").expect("an update of everything");
+    assert_eq!(numbers(&mut connection, "SELECT MIN(k) FROM accounts"), [1000]);
+    assert_eq!(numbers(&mut connection, "SELECT SUM(balance) FROM accounts"), [101 * ACCOUNTS as i64]);
+    assert_eq!(numbers(&mut connection, "SELECT id FROM accounts WHERE k BETWEEN 1028 AND 1031 ORDER BY k"), [28, 29, 30, 31]);
+    connection.query_drop("DELETE FROM accounts WHERE id >= 10").expect("a deletion over all regions");
+    connection.query_drop("ADMIN CHECK TABLE accounts").expect("rows and index entries agree");
+    assert_eq!(numbers(&mut connection, "SELECT COUNT(*) FROM accounts"), [10]);
+}
+
+#[test]
+fn jobs_and_locks_of_a_dead_server_are_taken_over() {
+    let cluster = Cluster::start(1);
+    let (dying, living) = (cluster.start_sql("sql0"), cluster.start_sql("sql1"));
+    let (mut a, mut b) = (connect(&dying), connect(&living));
+    a.query_drop("CREATE TABLE t (id INT PRIMARY KEY, v INT)").expect("a table");
+    a.query_drop("CREATE TABLE locked (id INT PRIMARY KEY, v INT)").expect("a table");
+    a.query_drop("INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)").expect("rows");
+    a.query_drop("INSERT INTO locked VALUES (1, 1)").expect("a row");
+    // The job cannot end while this transaction uses the table as it was.
+    b.query_drop("BEGIN").expect("a transaction");
+    b.query_drop("UPDATE t SET v = 10 WHERE id = 1").expect("an update");
+    let mut lock_holder = connect(&dying);
+    lock_holder.query_drop("BEGIN").expect("a transaction");
+    lock_holder.query_drop("UPDATE locked SET v = 2").expect("a lock");
+    let changer = std::thread::spawn(move || a.query_drop("ALTER TABLE t ADD INDEX (v)"));
+    let mut watcher = connect(&living);
+    let running =
+        || watcher.query::<Row, _>("ADMIN SHOW DDL JOBS 1").expect("jobs").iter().any(|job| format!("{job:?}").contains("running"));
+    let mut running = running;
+    wait_until("the job begins", PATIENCE, || running().then_some(())).expect("the job begins");
+    dying.kill();
+    assert!(changer.join().expect("no panic").is_err(), "its client has lost the server");
+    b.query_drop("COMMIT").expect("a commit");
+    let mut c = connect(&living);
+    c.query_drop("UPDATE locked SET v = v + 10").expect("the lock of the dead goes when its time is over");
+    assert_eq!(numbers(&mut c, "SELECT v FROM locked"), [11], "what was not committed is gone");
+    let published = || c.query::<Row, _>("SHOW INDEX FROM t").expect("indexes").len() == 2;
+    let mut published = published;
+    wait_until("another server ends the job", PATIENCE, || published().then_some(())).expect("another server ends the job");
+    assert_eq!(numbers(&mut b, "SELECT id FROM t WHERE v = 10"), [1]);
+    b.query_drop("ADMIN CHECK TABLE t").expect("rows and index entries agree");
+}
+
+#[tokio::test]
+async fn a_store_with_the_meta_data_of_another_system_is_refused_and_left_alone() {
+    let cluster = Cluster::start(1);
+    let mut client = Client::new(&cluster.pd.address);
+    client.put("mDBs", "of somebody else").await;
+    let output = std::process::Command::new(crate::BINARY)
+        .args(["sql", "--pd", &cluster.endpoints(), "--port=0", "--status-port=0"])
+        .output()
+        .expect("the binary runs");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.contains("another system"), "{text}");
+    assert_eq!(client.get("mDBs").await.as_deref(), Some("of somebody else"));
 }

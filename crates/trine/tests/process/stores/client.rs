@@ -228,8 +228,8 @@ impl Client {
     }
 
     /// Splits the region of a key at it.
-    pub async fn split(&mut self, key: &str) -> Vec<metapb::Region> {
-        let border = encoded(key.as_bytes());
+    pub async fn split(&mut self, key: impl AsRef<[u8]>) -> Vec<metapb::Region> {
+        let border = encoded(key.as_ref());
         let request = SplitRegionRequest { split_keys: vec![border.clone()], ..Default::default() };
         call!(self, border.to_vec(), split_region, request.clone()).regions
     }
