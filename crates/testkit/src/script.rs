@@ -13,21 +13,29 @@ pub struct Matrix {
     pub name: &'static str,
     /// Statements run first on each connection.
     pub setup: &'static [&'static str],
+    /// Scripts that are left out, by the beginning of their path below the folder.
+    pub skip: &'static [&'static str],
 }
 
 impl Matrix {
     /// What every script is run under: as shipped, one row a chunk, every optional planner rule off.
     pub fn all() -> [Matrix; 3] {
         [
-            Matrix { name: "default", setup: &[] },
-            Matrix { name: "chunk-1", setup: &["SET tidb_max_chunk_size = 1"] },
-            Matrix { name: "rules-off", setup: &["SET trine_disabled_rules = 'all'"] },
+            Matrix { name: "default", setup: &[], skip: &[] },
+            Matrix { name: "chunk-1", setup: &["SET tidb_max_chunk_size = 1"], skip: &[] },
+            Matrix { name: "rules-off", setup: &["SET trine_disabled_rules = 'all'"], skip: &[] },
         ]
     }
 
-    /// What every script is run under over a cluster.
-    pub fn cluster() -> [Matrix; 1] {
-        [Matrix { name: "cluster", setup: &[] }]
+    /// What every script is run under over a cluster whose servers are used in turn, but for those about what each server has for itself:
+    /// its connections, and the moment at which a variable is set.
+    pub fn servers_in_turn() -> [Matrix; 1] {
+        [Matrix { name: "cluster", setup: &[], skip: &["admin/kill", "variables/persist"] }]
+    }
+
+    /// What is left out there, over one server of a cluster.
+    pub fn one_server() -> [Matrix; 1] {
+        [Matrix { name: "cluster", setup: &[], skip: &[] }]
     }
 }
 
@@ -85,7 +93,10 @@ pub fn run_scripts(connect: Connect<'_>, folder: &Path, only: &str, matrix: &[Ma
     }
     let mut failures = Vec::new();
     for row in matrix {
-        for file in &files {
+        let is_skipped = |file: &Path| {
+            file.strip_prefix(folder).is_ok_and(|path| row.skip.iter().any(|begin| path.to_string_lossy().starts_with(begin)))
+        };
+        for file in files.iter().filter(|file| !is_skipped(file)) {
             if let Err(error) = run_script(connect, file, row) {
                 failures.push(format!("[{}] {}: {error:#}", row.name, file.display()));
             }
