@@ -20,7 +20,7 @@ impl Random {
     }
 
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -29,6 +29,6 @@ impl Random {
 
     /// A number below `n`, zero for zero.
     pub fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 20) as usize % n.max(1)
+        (self.bits() >> 20) as usize % n.max(1)
     }
 }

@@ -71,7 +71,7 @@ fn change(random: &mut Random, corpus: &[Vec<u8>], input: &mut Vec<u8>) {
         0 => input.truncate(at),
         1 => input.insert(at, BYTES[random.below(BYTES.len())]),
         2 => {
-            let bytes: Vec<u8> = (0..random.below(12)).map(|_| random.next() as u8).collect();
+            let bytes: Vec<u8> = (0..random.below(12)).map(|_| random.bits() as u8).collect();
             input.splice(at..at, bytes);
         }
         // A piece again, or gone.
@@ -102,7 +102,7 @@ fn change(random: &mut Random, corpus: &[Vec<u8>], input: &mut Vec<u8>) {
             let end = (at + len).min(input.len());
             input.splice(at..end, bytes);
         }
-        _ if at == input.len() => input.push(random.next() as u8),
+        _ if at == input.len() => input.push(random.bits() as u8),
         7 => input[at] ^= 1 << random.below(8),
         _ => input[at] = BYTES[random.below(BYTES.len())],
     }

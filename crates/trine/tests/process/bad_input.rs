@@ -34,7 +34,7 @@ fn broken_packets_end_their_connection_only() {
         stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
         let mut greeting = [0; 4];
         stream.read_exact(&mut greeting).expect("a greeting");
-        let bytes: Vec<u8> = (0..1 + random.below(200)).map(|_| random.next() as u8).collect();
+        let bytes: Vec<u8> = (0..1 + random.below(200)).map(|_| random.bits() as u8).collect();
         let mut packet = Vec::new();
         if round % 2 == 0 {
             // A well-formed header, so that the payload is looked at.
@@ -90,7 +90,7 @@ fn mutate(random: &mut Random) -> String {
     let mut bytes = words.join(" ").into_bytes();
     if random.below(4) == 0 && !bytes.is_empty() {
         let at = random.below(bytes.len());
-        bytes[at] = random.next() as u8;
+        bytes[at] = random.bits() as u8;
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -64,7 +64,7 @@ impl Small {
         let (rows, bytes) = SHAPES[self.random.below(SHAPES.len())];
         let number = self.acknowledged + 1;
         let random = &mut self.random;
-        let mut random_bytes = || (0..bytes / 8).flat_map(|_| random.next().to_le_bytes()).collect::<Vec<u8>>();
+        let mut random_bytes = || (0..bytes / 8).flat_map(|_| random.bits().to_le_bytes()).collect::<Vec<u8>>();
         let values: Vec<Vec<u8>> = (0..rows).map(|_| random_bytes()).collect();
         conn.query_drop("BEGIN")?;
         let places = vec![format!("({number}, ?)"); rows].join(", ");
