@@ -262,7 +262,7 @@ impl Committer {
             let min_commit_ts = self.fresh_min_commit_ts().await?;
             let context = self
                 .on_nearly_full_disk
-                .then(|| Box::new(Context { disk_full_opt: DiskFullOpt::AllowedOnAlmostFull as i32, ..Default::default() }));
+                .then(|| Box::new(Context { disk_full_opt: DiskFullOpt::AllowedOnAlreadyFull as i32, ..Default::default() }));
             let request = PrewriteRequest {
                 context,
                 mutations: batch.list,

@@ -27,8 +27,8 @@ pub struct TxnOptions {
     pub isolation: Isolation,
     /// Commit only by two-phase commit, although a shorter protocol would do (tests, and callers that want locks seen).
     pub force_two_phase: bool,
-    /// Whether it may still be written when the disk is nearly full: for small transactions that let space be freed, such as a step of DROP.
-    /// One that only deletes may in any case.
+    /// Whether it may be written however full the disk is: for small transactions that let space be freed, such as a step of DROP. One that
+    /// only deletes may until its own markers would take what is kept for flushes and compactions.
     pub on_nearly_full_disk: bool,
     /// Whether it may commit above [`crate::Client::set_commit_bound`]: the transaction that moves the bound.
     pub above_bound: bool,

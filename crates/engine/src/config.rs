@@ -27,6 +27,16 @@ const WRITE_BUFFER_LIMIT_PERCENT: u64 = 15;
 const WRITE_BUFFER_DISK_PART: u64 = 64;
 /// The write-ahead logs together take at most this part of the disk.
 const WAL_DISK_PART: u64 = 16;
+/// On a disk smaller than this a single finished log is kept to be overwritten: logs keep the size they once had.
+const FEW_LOGS_DISK_BYTES: u64 = 8 << 30;
+/// The first level takes at most this part of the disk, and the others are multiples of it: a compaction needs room for its inputs a second
+/// time, so what it takes at once must be small beside the disk.
+const LEVEL_BASE_DISK_PART: u64 = 32;
+/// One table takes at most this part of the disk: dropping a table of SQL gives back whole files, and those of the next level that one
+/// overlaps are compacted with it.
+const TABLE_FILE_DISK_PART: u64 = 128;
+/// One blob file takes at most this part of the disk.
+const BLOB_FILE_DISK_PART: u64 = 64;
 
 /// How blocks of a level are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +82,8 @@ pub struct CfConfig {
     pub periodic_compaction: ReadableDuration,
     /// Values from this size on lie in blob files, which compaction of keys does not rewrite. Zero switches blob files off.
     pub min_blob_size: ReadableSize,
+    /// Size at which a blob file is closed.
+    pub blob_file_size: ReadableSize,
 }
 
 impl CfConfig {
@@ -92,6 +104,7 @@ impl CfConfig {
             level0_stop_writes_trigger: 36,
             periodic_compaction: "7d".parse().expect("a valid duration"),
             min_blob_size: ReadableSize::kib(4),
+            blob_file_size: ReadableSize::mib(256),
         }
     }
 
@@ -215,7 +228,22 @@ impl EngineConfig {
         ] {
             cut(name, &mut section.write_buffer_size, largest, "machine");
         }
+        self.fit_files_to(disk);
         changes
+    }
+
+    /// On a small disk everything that is written, kept or rewritten at once is small. It is nothing to warn about: no option that a file
+    /// is likely to name, and no promise of it is broken.
+    fn fit_files_to(&mut self, disk: ReadableSize) {
+        let limit = |size: &mut ReadableSize, part: u64| *size = (*size).min(ReadableSize((disk.0 / part).max(256 << 10)));
+        for section in [&mut self.data, &mut self.history, &mut self.lock] {
+            limit(&mut section.max_bytes_for_level_base, LEVEL_BASE_DISK_PART);
+            limit(&mut section.target_file_size_base, TABLE_FILE_DISK_PART);
+            limit(&mut section.blob_file_size, BLOB_FILE_DISK_PART);
+        }
+        if disk.0 < FEW_LOGS_DISK_BYTES {
+            self.recycle_log_file_num = self.recycle_log_file_num.min(1);
+        }
     }
 
     /// Refuses options that contradict each other.
@@ -302,6 +330,7 @@ partial! {
     level0_stop_writes_trigger: u32,
     periodic_compaction: ReadableDuration,
     min_blob_size: ReadableSize,
+    blob_file_size: ReadableSize,
 }
 
 #[cfg(test)]

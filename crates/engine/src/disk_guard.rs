@@ -4,10 +4,11 @@
 //! capacity ┬───────────────────────────────────────────┐
 //!          │ used                                      │
 //!          ├──────────────────────┬────────────────────┤
-//!          │ available            │ ▼ needed           │  Scarce: below, what grows is refused with DiskFull
-//!          │                      │ ▼ half of it        │  Exhausted: below, what frees in the end is refused too
+//!          │ available, less what │ ▼ needed           │  Scarce: below, what grows is refused with DiskFull
+//!          │ is still to be       │ ▼ two thirds of it  │  Exhausted: below, what frees in the end is refused too
+//!          │ written              │ ▼ the floor        │  compactions that would go below are not begun
 //!          ├──────────────────────┴────────────────────┤
-//!          │ reserve file, given back when scarce      │  for flushes and compactions of what is already in memory
+//!          │ reserve file, given back when scarce      │  for what nobody counted
 //!          └───────────────────────────────────────────┘
 //! ```
 //!
@@ -17,28 +18,46 @@
 //! | `Frees` | exhausted | deletions (a marker now, garbage later), dropping a table |
 //! | `Essential` | never | the safe point, ending transactions that hold locks: without them nothing could be freed |
 //!
-//! RocksDB does not recover from a log write that met a full disk, so nobody may get that far. The file system is asked after every
-//! so many written bytes or milliseconds, by the one thread that writes; reads are never asked.
+//! RocksDB does not recover from a log write that met a full disk, and cannot start when recovery meets one, so nobody may get that far.
+//! `disk_account` has the sums. The file system and the engine are asked after every so many written bytes or milliseconds, by the one
+//! thread that writes, and whenever a flush or a compaction begins or ends; reads are never asked.
+//!
+//! The reserve is given back before the engine opens and taken when there is room again.
 
 use std::{
     ffi::CString,
     fs::{self, File},
     os::{fd::AsRawFd, unix::ffi::OsStrExt},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU8, AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU8, AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use parking_lot::Mutex;
 
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    disk_account::{Account, Outstanding, STEP_DIVISOR},
+};
 
 const RESERVE_FILE: &str = "RESERVE";
 /// Between two looks at the file system while writes come slowly.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Writes that free space may use what is kept free down to this part of it. The rest is for flushes and compactions of what is in memory.
-const EXHAUSTED_DIVISOR: u64 = 2;
+/// What writes to the disk besides the caller of [`DiskGuard::check`]: an engine with its flushes and compactions.
+pub(crate) trait BackgroundWriter: Send + Sync {
+    /// What it has stored and has still to write.
+    fn outstanding(&self) -> Outstanding;
+
+    /// Compactions may have inputs of so many bytes at once, as many as they like with `None`; they move so many bytes of blobs at most.
+    fn limit_compactions(&self, stored: u64, inputs: Option<u64>, moved_blobs: u64);
+
+    /// From now on compactions move the blobs of this one of [`BLOB_SHARES`](crate::disk_account::BLOB_SHARES).
+    fn move_blobs(&self, share: usize) -> Result<()>;
+}
 
 /// What a write does to the space that is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -80,7 +99,7 @@ impl Room {
 pub struct DiskGuardOptions {
     /// Size of the reserve file.
     pub reserve_bytes: u64,
-    /// Writes are refused while less than this is available beside the reserve file.
+    /// Writes are refused while less than this is available beside the reserve file and what the engine has still to write.
     pub needed_bytes: u64,
 }
 
@@ -102,19 +121,42 @@ pub struct DiskGuard {
     progress: Mutex<Progress>,
 }
 
-#[derive(Debug)]
 struct Progress {
     written_since_check: u64,
     checked_at: Instant,
     reserve_held: bool,
+    writer: Option<Arc<dyn BackgroundWriter>>,
+    blob_share: usize,
+}
+
+impl std::fmt::Debug for Progress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Progress").field("reserve_held", &self.reserve_held).field("blob_share", &self.blob_share).finish_non_exhaustive()
+    }
+}
+
+/// Who looks at the disk.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// A thread that writes: it may change how the engine works.
+    Writing,
+    /// A thread of the engine.
+    Background,
 }
 
 impl DiskGuard {
     /// Starts watching `path` and takes the reserve; a reserve that does not fit is not an error, it means the disk is full already.
     pub fn open(path: &Path, options: Option<DiskGuardOptions>) -> Result<Self> {
+        let guard = Self::prepare(path, options)?;
+        guard.look(&mut guard.progress.lock(), Look::Writing)?;
+        Ok(guard)
+    }
+
+    /// The part of [`DiskGuard::open`] before an engine opens in `path`: gives back the reserve of a process that was killed.
+    pub(crate) fn prepare(path: &Path, options: Option<DiskGuardOptions>) -> Result<Self> {
         let (capacity, available) = disk_space(path)?;
         let options = options.unwrap_or_else(|| DiskGuardOptions::for_capacity(capacity));
-        let progress = Progress { written_since_check: 0, checked_at: Instant::now(), reserve_held: false };
+        let progress = Progress { written_since_check: 0, checked_at: Instant::now(), reserve_held: false, writer: None, blob_share: 0 };
         let guard = Self {
             path: path.to_owned(),
             options,
@@ -123,19 +165,34 @@ impl DiskGuard {
             available_bytes: AtomicU64::new(available),
             progress: Mutex::new(progress),
         };
-        guard.look(&mut guard.progress.lock())?;
+        guard.release_reserve();
         Ok(guard)
+    }
+
+    /// The rest of [`DiskGuard::open`] once the engine is open: from now on what it has still to write is counted.
+    pub(crate) fn watch(&self, writer: Arc<dyn BackgroundWriter>) -> Result<()> {
+        let mut progress = self.progress.lock();
+        progress.writer = Some(writer);
+        self.look(&mut progress, Look::Writing)
     }
 
     /// Counts `bytes` that are about to be written; answers for which kinds of writes there is room.
     pub fn check(&self, bytes: u64) -> Result<Room> {
         let mut progress = self.progress.lock();
         progress.written_since_check += bytes;
-        let due = progress.written_since_check >= self.options.needed_bytes / 16 || progress.checked_at.elapsed() >= CHECK_INTERVAL;
-        if due {
-            self.look(&mut progress)?;
+        let step = self.options.needed_bytes / STEP_DIVISOR;
+        if progress.written_since_check >= step || progress.checked_at.elapsed() >= CHECK_INTERVAL {
+            self.look(&mut progress, Look::Writing)?;
         }
         Ok(self.room())
+    }
+
+    /// Looks at the disk because a flush or a compaction has begun or ended.
+    pub(crate) fn refresh(&self) {
+        if let Err(error) = self.look(&mut self.progress.lock(), Look::Background) {
+            // The next writer meets it too, and is refused.
+            tracing::warn!(path = %self.path.display(), %error, "cannot look at the disk");
+        }
     }
 
     /// [`DiskGuard::check`] for a single write: the error it is refused with. What is essential is let through in any case.
@@ -167,36 +224,50 @@ impl DiskGuard {
         self.capacity_bytes
     }
 
-    /// Bytes that were available when the file system was last asked.
+    /// Bytes that were available, less what the engine had still to write, when they were last asked.
     pub fn available_bytes(&self) -> u64 {
         self.available_bytes.load(Ordering::Relaxed)
     }
 
-    fn look(&self, progress: &mut Progress) -> Result<()> {
+    fn look(&self, progress: &mut Progress, look: Look) -> Result<()> {
         progress.written_since_check = 0;
         progress.checked_at = Instant::now();
-        let (_, mut available) = disk_space(&self.path)?;
         let was = self.room();
         let needed = self.options.needed_bytes;
-        // A margin on the way back keeps the state from flapping around the border.
-        let room = match () {
-            () if available < needed / EXHAUSTED_DIVISOR => Room::Exhausted,
-            () if available < if was == Room::Ample { needed } else { needed + needed / 4 } => Room::Scarce,
-            () => Room::Ample,
-        };
+        // The engine first: what it writes between the two questions is then counted twice, not left out.
+        let outstanding = progress.writer.as_ref().map(|writer| writer.outstanding()).unwrap_or_default();
+        let mut account = Account { available: disk_space(&self.path)?.1, outstanding, needed };
+        let room = account.room(was);
         if room > Room::Ample && progress.reserve_held {
             self.release_reserve();
             progress.reserve_held = false;
-        } else if room == Room::Ample && !progress.reserve_held && available >= needed + needed / 4 + self.options.reserve_bytes {
+        } else if room == Room::Ample && !progress.reserve_held && account.settled() >= needed + needed / 4 + self.options.reserve_bytes {
             progress.reserve_held = self.take_reserve();
-            available = disk_space(&self.path)?.1;
+            account.available = disk_space(&self.path)?.1;
         }
+        let settled = account.settled();
         if room != was {
-            tracing::warn!(path = %self.path.display(), available, needed, ?room, "disk space");
+            let Outstanding { unflushed, compacting, .. } = account.outstanding;
+            tracing::warn!(path = %self.path.display(), available = account.available, unflushed, compacting, needed, ?room, "disk space");
         }
-        self.available_bytes.store(available, Ordering::Relaxed);
+        self.available_bytes.store(settled, Ordering::Relaxed);
         self.room.store(room as u8, Ordering::Relaxed);
+        self.direct(progress, &account, look);
         Ok(())
+    }
+
+    /// Tells the engine how much its compactions may take.
+    fn direct(&self, progress: &mut Progress, account: &Account, look: Look) {
+        let Some(writer) = &progress.writer else { return };
+        let share = account.blob_share(progress.blob_share);
+        if look == Look::Writing && share != progress.blob_share {
+            match writer.move_blobs(share) {
+                Ok(()) => progress.blob_share = share,
+                Err(error) => tracing::warn!(%error, "cannot change how many blobs compactions move"),
+            }
+        }
+        let share = progress.blob_share;
+        writer.limit_compactions(account.outstanding.stored, account.compaction_limit(share), account.moved_blobs(share));
     }
 
     fn take_reserve(&self) -> bool {
@@ -264,7 +335,7 @@ mod tests {
         assert!(dir.path().join(RESERVE_FILE).exists());
         drop(roomy);
         assert!(!dir.path().join(RESERVE_FILE).exists());
-        for (needed_bytes, room) in [(available * 2, Room::Scarce), (available * 8, Room::Exhausted)] {
+        for (needed_bytes, room) in [(available / 4 * 5, Room::Scarce), (available * 8, Room::Exhausted)] {
             let tight = DiskGuard::open(dir.path(), Some(DiskGuardOptions { reserve_bytes: 1 << 20, needed_bytes })).expect("opens");
             assert_eq!(tight.check(1).expect("readable"), room);
             assert!(matches!(tight.refusal(), Error::DiskFull { .. }));

@@ -27,6 +27,7 @@ mod batch;
 mod cf;
 mod commit_queue;
 mod config;
+mod disk_account;
 mod disk_guard;
 mod error;
 mod filter;

@@ -126,7 +126,19 @@ pub trait Engine: EngineRead + Clone + Send + Sync + 'static {
             self.delete_files_in_range(cf, start, end)?;
             batch.delete_range(cf, start, end);
         }
-        self.write(batch, true)
+        self.write(batch, true)?;
+        self.give_space_back(start, end)
+    }
+
+    /// Whether the disk is so full that writes are refused.
+    fn is_short_of_space(&self) -> bool {
+        false
+    }
+
+    /// Called when `[start, end)` was destroyed: an engine that is short of space rewrites the files that still have keys of it.
+    fn give_space_back(&self, start: &[u8], end: &[u8]) -> Result<()> {
+        let _ = (start, end);
+        Ok(())
     }
 
     /// Adds finished table files; the range must be fenced and empty, for an ingested file is newer than everything.

@@ -10,7 +10,7 @@ use std::{
 
 use engine::{
     Cf, CommitOptions, CommitQueue, Decision, DiskGuard, DiskGuardOptions, Engine, EngineConfig, EngineIter, EngineRead, Error, GcFilter,
-    IterOptions, MemEngine, ReadTier, RocksEngine, SpaceUse, WriteBatch,
+    IterOptions, MemEngine, ReadTier, RocksEngine, Room, SpaceUse, WriteBatch,
 };
 use proptest::prelude::*;
 
@@ -260,6 +260,74 @@ fn a_full_disk_refuses_all_but_what_is_essential() {
     assert_eq!(keys(&engine, Cf::Data, None, None, false), ["b"]);
     assert_eq!(queue.metrics().refused_disk_full.load(Ordering::Relaxed), 2);
     assert!(queue.poison().is_none(), "a full disk is no failure");
+}
+
+#[test]
+fn compactions_are_not_begun_where_they_would_not_fit() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let probe = DiskGuardOptions { reserve_bytes: 0, needed_bytes: 1 };
+    let available = DiskGuard::open(dir.path(), Some(probe)).expect("opens").available_bytes();
+    let filter = value_is_the_timestamp_it_dies_at();
+    filter.safe_point.store(10, Ordering::Release);
+    let open = |options| RocksEngine::open_guarded(dir.path(), &EngineConfig::default(), filter.clone(), Some(options)).expect("opens");
+    let flush = |engine: &RocksEngine, key: &str| {
+        put(engine, Cf::Data, key, "10");
+        engine.flush().expect("flushes, whatever there is room for");
+    };
+    {
+        // The floor alone is an eighth of what is needed: more than there is.
+        let (engine, guard) = open(DiskGuardOptions { reserve_bytes: 0, needed_bytes: available.saturating_mul(16) });
+        assert_eq!(guard.room(), Room::Exhausted);
+        assert!(engine.is_short_of_space());
+        flush(&engine, "a");
+        flush(&engine, "b");
+        engine.compact_range(Cf::Data, None, None).expect("is refused without a word");
+        assert_eq!(keys(&engine, Cf::Data, None, None, false), ["a", "b"]);
+        // Files are still made and given back.
+        engine.unsafe_destroy_range(b"b", b"c").expect("destroys");
+        assert_eq!(keys(&engine, Cf::Data, None, None, false), ["a"]);
+    }
+    let (engine, guard) = open(DiskGuardOptions { reserve_bytes: 1 << 20, needed_bytes: 1 << 20 });
+    assert_eq!(guard.room(), Room::Ample);
+    assert!(!engine.is_short_of_space());
+    engine.compact_range(Cf::Data, None, None).expect("compacts");
+    assert!(keys(&engine, Cf::Data, None, None, false).is_empty(), "a compaction that fits collects garbage");
+}
+
+#[test]
+fn a_reserve_left_by_a_killed_process_is_given_back_before_the_engine_opens() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let reserve = dir.path().join("RESERVE");
+    let open = |needed_bytes| {
+        let options = DiskGuardOptions { reserve_bytes: 1 << 20, needed_bytes };
+        RocksEngine::open_guarded(dir.path(), &EngineConfig::default(), value_is_the_timestamp_it_dies_at(), Some(options)).expect("opens")
+    };
+    let roomy = open(1 << 20);
+    assert_eq!(std::fs::metadata(&reserve).expect("is there").len(), 1 << 20);
+    drop(roomy);
+    std::fs::write(&reserve, [0; 4096]).expect("writes");
+    let full = open(u64::MAX / 4);
+    assert!(!reserve.exists());
+    drop(full);
+}
+
+#[test]
+fn what_a_write_buffer_holds_is_not_available_until_it_is_flushed() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let filter = value_is_the_timestamp_it_dies_at();
+    let probe = DiskGuardOptions { reserve_bytes: 0, needed_bytes: 1 };
+    let (engine, guard) = RocksEngine::open_guarded(dir.path(), &EngineConfig::default(), filter, Some(probe)).expect("opens");
+    let held = || {
+        assert!(!engine.is_short_of_space());
+        DiskGuard::open(&dir.path().join("db"), Some(probe)).expect("opens").available_bytes().saturating_sub(guard.available_bytes())
+    };
+    for n in 0..200 {
+        put(&engine, Cf::Data, &format!("{n:04}"), &"x".repeat(100_000));
+    }
+    let holding = held();
+    assert!((20_000_000..40_000_000).contains(&holding), "{holding} bytes are said to be held");
+    engine.flush().expect("flushes");
+    assert!(held() < 15_000_000, "{} bytes are said to be held", held());
 }
 
 #[test]

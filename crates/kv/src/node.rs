@@ -94,9 +94,8 @@ struct Directory {
 
 fn open_directory(path: &std::path::Path, config: &EngineConfig) -> Result<Directory> {
     let filter = GcFilter::new(mvcc::gc::decide);
-    let engine = RocksEngine::open_with_filter(path, config, filter.clone())?;
+    let (engine, disk_guard) = RocksEngine::open_guarded(path, config, filter.clone(), None)?;
     let log = DiskLog::open(&path.join("raft"), &DiskLogOptions::default())?;
-    let disk_guard = Arc::new(DiskGuard::open(path, None)?);
     Ok(Directory { engine, log, filter, disk_guard })
 }
 

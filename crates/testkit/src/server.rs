@@ -142,6 +142,15 @@ impl Server {
         Ok(())
     }
 
+    /// Kills it from another thread, while this one talks to it. It must still be there: its number may be another process's later.
+    pub fn killer(&self) -> impl Fn() + Send + 'static {
+        let pid = self.process.id() as libc::pid_t;
+        move || {
+            // SAFETY: a plain system call on a process id that is ours and has not been waited for.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+    }
+
     /// SIGTERM, and waits for the end.
     pub fn terminate(mut self) -> Result<ExitStatus> {
         // SAFETY: a plain system call on a process id that is ours and has not been waited for.

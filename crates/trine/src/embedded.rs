@@ -11,7 +11,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use ::pd::EmbeddedPd;
 use anyhow::{Context as _, Result};
 use client::{Client, ClientOptions};
-use engine::{CommitOptions, CommitQueue, DiskGuard, GcFilter, RocksEngine};
+use engine::{CommitOptions, CommitQueue, GcFilter, RocksEngine};
 use env::Env;
 use txn::{Storage, StorageOptions};
 
@@ -113,8 +113,7 @@ async fn open_store(config: &Config) -> Result<Store> {
         let env = Env::production();
         let filter = GcFilter::new(mvcc::gc::decide);
         let safe_point = filter.safe_point.clone();
-        let engine = RocksEngine::open_with_filter(&path, &engine_config, filter)?;
-        let disk_guard = Arc::new(DiskGuard::open(&path, None)?);
+        let (engine, disk_guard) = RocksEngine::open_guarded(&path, &engine_config, filter, None)?;
         let commit_options =
             CommitOptions { sync_log, disk_guard: Some(disk_guard), on_fatal: Box::new(stop_process), ..CommitOptions::default() };
         let commits = CommitQueue::start(engine.clone(), commit_options)?;

@@ -27,6 +27,8 @@ use crate::{
 /// Ranges up to this size are compacted when they were overwritten often: of larger ones only a small part can lie in write buffers and
 /// young files.
 const SETTLED_RANGE_BYTES: u64 = 512 << 20;
+/// A store up to this size is compacted as a whole for the garbage in it when its disk is short of space.
+const SWEPT_STORE_BYTES: u64 = 1 << 30;
 
 /// What a store needs to know when it is opened.
 pub struct StorageOptions {
@@ -193,11 +195,15 @@ impl<E: Engine> Storage<E> {
     }
 
     /// Compacts ranges in which much garbage can be collected, and ranges whose rows were overwritten many times by writers that rest now;
-    /// answers how many. Called once in a while: whether writers rest is seen from one call to the next.
+    /// answers how many. Called once in a while: whether writers rest is seen from one call to the next. Where space is short, a store
+    /// that is not large is compacted as a whole: the garbage of a few rows may be what is missing, and counters do not survive a restart.
     pub async fn compact_garbage(&self) -> Result<usize> {
         let collectable = self.inner.garbage.take_collectable(self.safe_point());
         let settled = self.inner.garbage.take_settled();
         let mut count = 0;
+        if self.inner.engine.is_short_of_space() && self.inner.engine.disk_stats().live_bytes <= SWEPT_STORE_BYTES {
+            count += usize::from(self.compact(b"", &[Cf::History, Cf::Data, Cf::Txn], u64::MAX).await?);
+        }
         for (prefix, records) in collectable {
             tracing::info!(prefix = %prefix.escape_ascii(), records, "compacting a range with much garbage");
             count += usize::from(self.compact(&prefix, &[Cf::History, Cf::Data, Cf::Txn], u64::MAX).await?);
@@ -281,30 +287,35 @@ pub(crate) mod tests {
         storage.prewrite(&request).await.unwrap().one_pc_commit_ts
     }
 
+    /// A store on a disk of which `quarters` times a quarter of what is available is needed.
+    fn on_a_full_disk(directory: &tempfile::TempDir, quarters: u64) -> Storage<MemEngine> {
+        let probe = engine::DiskGuardOptions { reserve_bytes: 0, needed_bytes: 1 };
+        let available = engine::DiskGuard::open(directory.path(), Some(probe)).unwrap().available_bytes();
+        let scarce = engine::DiskGuardOptions { reserve_bytes: 0, needed_bytes: available / 4 * quarters };
+        let guard = Arc::new(engine::DiskGuard::open(directory.path(), Some(scarce)).unwrap());
+        let engine = MemEngine::new();
+        let queue = CommitQueue::start(engine.clone(), CommitOptions { disk_guard: Some(guard), ..CommitOptions::default() }).unwrap();
+        Storage::open(engine, queue, StorageOptions::new(Env::production(), TimeStamp(1), Arc::default())).unwrap()
+    }
+
+    async fn prewrite_as(storage: &Storage<MemEngine>, op: Op, key: &'static str, start_version: u64, opt: DiskFullOpt) -> Result<()> {
+        let key = Bytes::from_static(key.as_bytes());
+        let value = if op == Op::Put { Bytes::from_static(b"v") } else { Bytes::new() };
+        let mutations = vec![Mutation { op: op as i32, key: key.clone(), value, ..Default::default() }];
+        let context = Some(Box::new(Context { disk_full_opt: opt as i32, ..Default::default() }));
+        storage.prewrite(&PrewriteRequest { context, mutations, primary_lock: key, start_version, ..Default::default() }).await.map(|_| ())
+    }
+
     /// On a nearly full disk what writes values is refused; deletions, and what ends transactions or lets garbage be collected, go on.
     #[tokio::test]
     async fn a_nearly_full_disk_lets_through_what_frees_space() {
         let directory = tempfile::tempdir().unwrap();
-        let probe = engine::DiskGuardOptions { reserve_bytes: 0, needed_bytes: 1 };
-        let available = engine::DiskGuard::open(directory.path(), Some(probe)).unwrap().available_bytes();
-        let scarce = engine::DiskGuardOptions { reserve_bytes: 0, needed_bytes: available / 4 * 6 };
-        let guard = Arc::new(engine::DiskGuard::open(directory.path(), Some(scarce)).unwrap());
-        let engine = MemEngine::new();
-        let queue = CommitQueue::start(engine.clone(), CommitOptions { disk_guard: Some(guard), ..CommitOptions::default() }).unwrap();
-        let storage = Storage::open(engine, queue, StorageOptions::new(Env::production(), TimeStamp(1), Arc::default())).unwrap();
-        let prewrite = async |op: Op, key: &'static str, start_version, context: Option<Context>| {
-            let key = Bytes::from_static(key.as_bytes());
-            let value = if op == Op::Put { Bytes::from_static(b"v") } else { Bytes::new() };
-            let mutations = vec![Mutation { op: op as i32, key: key.clone(), value, ..Default::default() }];
-            let context = context.map(Box::new);
-            storage.prewrite(&PrewriteRequest { context, mutations, primary_lock: key, start_version, ..Default::default() }).await
-        };
-        let allowed = Context { disk_full_opt: DiskFullOpt::AllowedOnAlmostFull as i32, ..Default::default() };
+        let storage = on_a_full_disk(&directory, 5);
         let refused = |answer| matches!(answer, Err(Error::Engine(engine::Error::DiskFull { .. })));
-        assert!(refused(prewrite(Op::Put, "a", 10, None).await));
+        assert!(refused(prewrite_as(&storage, Op::Put, "a", 10, DiskFullOpt::NotAllowedOnFull).await));
         assert_eq!(storage.lock_counts(), (0, 0), "what was refused left nothing behind");
-        prewrite(Op::Del, "a", 10, None).await.unwrap();
-        prewrite(Op::Put, "b", 20, Some(allowed)).await.unwrap();
+        prewrite_as(&storage, Op::Del, "a", 10, DiskFullOpt::NotAllowedOnFull).await.unwrap();
+        prewrite_as(&storage, Op::Put, "b", 20, DiskFullOpt::AllowedOnAlmostFull).await.unwrap();
         assert_eq!(storage.lock_counts(), (0, 2));
         let commit = |start_version, key: &'static str| {
             let keys = vec![Bytes::from_static(key.as_bytes())];
@@ -314,6 +325,18 @@ pub(crate) mod tests {
         storage.raise_write_floor(TimeStamp(30)).await;
         storage.publish_safe_point(TimeStamp(30)).await.unwrap();
         assert_eq!(storage.lock_counts(), (0, 0));
+    }
+
+    /// On a disk that is fuller still deletions are refused too: their markers would take what compactions need. A step of DROP is not.
+    #[tokio::test]
+    async fn a_full_disk_lets_through_what_gives_whole_tables_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let storage = on_a_full_disk(&directory, 40);
+        let refused = |answer| matches!(answer, Err(Error::Engine(engine::Error::DiskFull { .. })));
+        assert!(refused(prewrite_as(&storage, Op::Del, "a", 10, DiskFullOpt::NotAllowedOnFull).await));
+        assert!(refused(prewrite_as(&storage, Op::Put, "b", 20, DiskFullOpt::AllowedOnAlmostFull).await));
+        prewrite_as(&storage, Op::Put, "c", 30, DiskFullOpt::AllowedOnAlreadyFull).await.unwrap();
+        assert_eq!(storage.lock_counts(), (0, 1));
     }
 
     /// Rule 2, the second look: a read that ends below a safe point published meanwhile is refused, whatever it has found.

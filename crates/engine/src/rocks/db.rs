@@ -7,8 +7,9 @@ use rocksdb::{Cache, ColumnFamily, CompactOptions, DB, FlushOptions, IngestExter
 use super::{
     directory::Directory,
     read::{self, RocksIter, RocksSnapshot, RocksValue},
+    space::Space,
 };
-use crate::{Cf, DiskStats, Engine, EngineRead, Error, GcFilter, IterOptions, ReadTier, Result, WriteBatch};
+use crate::{Cf, DiskStats, Engine, EngineRead, Error, GcFilter, IterOptions, ReadTier, Result, Room, WriteBatch};
 
 /// The engine on RocksDB. Clones share the database; it closes when the last clone, snapshot and iterator is gone.
 #[derive(Clone)]
@@ -28,8 +29,19 @@ pub(super) struct Database {
     filter: Option<GcFilter>,
     /// How large a log is made before it is recycled for the first time; 0: logs are not recycled.
     filled_log_bytes: u64,
+    /// Where a guard watches the disk.
+    space: Option<Arc<Space>>,
     /// Declared last: the directory is given back after RocksDB has closed.
     directory: Directory,
+}
+
+/// What a database is made of besides RocksDB.
+pub(super) struct Parts {
+    pub(super) directory: Directory,
+    pub(super) cache: Cache,
+    pub(super) filter: Option<GcFilter>,
+    pub(super) filled_log_bytes: u64,
+    pub(super) space: Option<Arc<Space>>,
 }
 
 /// A column family handle that lives as long as the database beside it.
@@ -42,10 +54,11 @@ unsafe impl Send for Handle {}
 unsafe impl Sync for Handle {}
 
 impl Database {
-    pub(super) fn new(db: DB, directory: Directory, cache: Cache, filter: Option<GcFilter>, filled_log_bytes: u64) -> Self {
+    pub(super) fn new(db: DB, parts: Parts) -> Self {
         let handles = Cf::ALL.map(|cf| Handle(db.cf_handle(cf.name()).expect("every column family was opened")));
         let mut synced = WriteOptions::default();
         synced.set_sync(true);
+        let Parts { directory, cache, filter, filled_log_bytes, space } = parts;
         Self {
             db,
             handles,
@@ -56,6 +69,7 @@ impl Database {
             cache,
             filter,
             filled_log_bytes,
+            space,
             directory,
         }
     }
@@ -67,13 +81,16 @@ impl Database {
         unsafe { &*self.handles[cf.index()].0 }
     }
 
-    fn property(&self, cf: Cf, name: &std::ffi::CStr) -> u64 {
+    pub(super) fn property(&self, cf: Cf, name: &std::ffi::CStr) -> u64 {
         self.db.property_int_value_cf(self.handle(cf), name).ok().flatten().unwrap_or(0)
     }
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
+        if let Some(space) = &self.space {
+            space.closing();
+        }
         self.db.cancel_all_background_work(true);
     }
 }
@@ -149,6 +166,21 @@ impl Engine for RocksEngine {
             .db
             .delete_file_in_range_cf(self.db.handle(cf), start, end)
             .map_err(|error| Error::storage("deleting files in a range", error))
+    }
+
+    fn is_short_of_space(&self) -> bool {
+        let Some(guard) = self.db.space.as_ref().and_then(|space| space.guard()) else { return false };
+        guard.refresh();
+        guard.room() > Room::Ample
+    }
+
+    /// On a disk that is short of space nothing else would make a write buffer be flushed or files be compacted: new rows are refused.
+    fn give_space_back(&self, start: &[u8], end: &[u8]) -> Result<()> {
+        if !self.is_short_of_space() {
+            return Ok(());
+        }
+        self.flush()?;
+        Cf::REGION_LOCAL.iter().try_for_each(|cf| self.compact_range(*cf, Some(start), Some(end)))
     }
 
     fn ingest(&self, cf: Cf, files: &[PathBuf]) -> Result<()> {

@@ -14,7 +14,7 @@
 //! damage; RocksDB would silently switch recycling off.)
 //!
 //! The parts: `directory` and `open` prepare the directory, `options` translates [`EngineConfig`](crate::EngineConfig), `filter` is the factory of
-//! compaction filters, `read` has values, snapshots and cursors.
+//! compaction filters, `read` has values, snapshots and cursors, `space` says what has still to be written and holds compactions back.
 
 mod db;
 mod directory;
@@ -24,6 +24,7 @@ mod logs;
 mod open;
 mod options;
 mod read;
+mod space;
 
 pub use db::RocksEngine;
 pub use read::{RocksIter, RocksSnapshot, RocksValue};

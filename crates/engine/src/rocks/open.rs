@@ -6,11 +6,12 @@ use base::ReadableSize;
 use rocksdb::{ColumnFamilyDescriptor, DB};
 
 use super::{
-    db::{Database, RocksEngine},
+    db::{Database, Parts, RocksEngine},
     directory::Directory,
     options,
+    space::Space,
 };
-use crate::{Cf, EngineConfig, Error, GcFilter, Result, batch::family_id, disk_guard::disk_space};
+use crate::{Cf, DiskGuard, DiskGuardOptions, EngineConfig, Error, GcFilter, Result, batch::family_id, disk_guard::disk_space};
 
 /// A log is filled up to this size before it is recycled for the first time; beyond it, it grows.
 const MAX_FILLED_LOG_BYTES: u64 = 64 << 20;
@@ -18,17 +19,34 @@ const MAX_FILLED_LOG_BYTES: u64 = 64 << 20;
 impl RocksEngine {
     /// Opens (or creates) the data directory `path` without garbage collection.
     pub fn open(path: impl AsRef<Path>, config: &EngineConfig) -> Result<Self> {
-        Self::open_with(path.as_ref(), config, None)
+        Ok(Self::open_in(Directory::open(path.as_ref())?, config, None, false)?.0)
     }
 
     /// Opens (or creates) the data directory `path`; compaction collects what `filter` says.
     pub fn open_with_filter(path: impl AsRef<Path>, config: &EngineConfig, filter: GcFilter) -> Result<Self> {
-        Self::open_with(path.as_ref(), config, Some(filter))
+        Ok(Self::open_in(Directory::open(path.as_ref())?, config, Some(filter), false)?.0)
     }
 
-    fn open_with(path: &Path, config: &EngineConfig, filter: Option<GcFilter>) -> Result<Self> {
+    /// [`RocksEngine::open_with_filter`] with a guard over the disk that knows what flushes and compactions have still to write, and that
+    /// compactions obey.
+    pub fn open_guarded(
+        path: impl AsRef<Path>,
+        config: &EngineConfig,
+        filter: GcFilter,
+        options: Option<DiskGuardOptions>,
+    ) -> Result<(Self, Arc<DiskGuard>)> {
+        let directory = Directory::open(path.as_ref())?;
+        // Before recovery, which may need what the reserve takes.
+        let guard = Arc::new(DiskGuard::prepare(directory.path(), options)?);
+        let (engine, space) = Self::open_in(directory, config, Some(filter), true)?;
+        if let Some(space) = space {
+            space.opened(&engine.db, &guard)?;
+        }
+        Ok((engine, guard))
+    }
+
+    fn open_in(directory: Directory, config: &EngineConfig, filter: Option<GcFilter>, guarded: bool) -> Result<(Self, Option<Arc<Space>>)> {
         config.validate()?;
-        let directory = Directory::open(path)?;
         let mut config = config.clone();
         let (capacity, _) = disk_space(directory.path())?;
         for change in config.fit_to(machine_memory(), ReadableSize(capacity)) {
@@ -37,7 +55,9 @@ impl RocksEngine {
         let cache = options::block_cache(config.block_cache_bytes(machine_memory()).0);
         let families =
             Cf::ALL.map(|cf| ColumnFamilyDescriptor::new(cf.name(), options::column_family(cf, &config, &cache, filter.as_ref())));
-        let database_options = options::database(&config);
+        let mut database_options = options::database(&config);
+        let blob_file_bytes = options::BLOB_FAMILIES.map(|cf| options::section(cf, &config).blob_file_size.0);
+        let space = if guarded { Some(Space::register(&mut database_options, blob_file_bytes)?) } else { None };
         let default = ColumnFamilyDescriptor::new(rocksdb::DEFAULT_COLUMN_FAMILY_NAME, rocksdb::Options::default());
         let db = DB::open_cf_descriptors(&database_options, directory.db_path(), [default].into_iter().chain(families))
             .map_err(|error| Error::storage("opening the store", error))?;
@@ -47,7 +67,8 @@ impl RocksEngine {
             0 => 0,
             _ => config.data.write_buffer_size.0.min(config.max_total_wal_size.0 / 2).min(MAX_FILLED_LOG_BYTES),
         };
-        Ok(Self { db: Arc::new(Database::new(db, directory, cache, filter, filled_log_bytes)) })
+        let parts = Parts { directory, cache, filter, filled_log_bytes, space: space.clone() };
+        Ok((Self { db: Arc::new(Database::new(db, parts)) }, space))
     }
 }
 

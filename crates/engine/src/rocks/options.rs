@@ -11,10 +11,10 @@ use rocksdb::{
 };
 
 use super::filter::GcFilterFactory;
-use crate::{Cf, CfConfig, Compression, EngineConfig, GcFilter};
+use crate::{Cf, CfConfig, Compression, EngineConfig, GcFilter, disk_account::BLOB_SHARES};
 
-/// Blob files are rewritten when they are among this oldest part and compaction meets them.
-const BLOB_GC_AGE_CUTOFF: f64 = 0.25;
+/// The families whose large values lie in blob files. Those among the oldest share of files are moved when compaction meets them.
+pub(super) const BLOB_FAMILIES: [Cf; 3] = [Cf::Data, Cf::History, Cf::Raw];
 /// Share of garbage in the oldest blob files that starts a compaction of its own.
 const BLOB_GC_FORCE_THRESHOLD: f64 = 0.5;
 /// Fast level of zstd: half the time of its default for nearly the same size on rows.
@@ -60,7 +60,6 @@ pub(super) fn database(config: &EngineConfig) -> Options {
     options.set_stats_dump_period_sec(0);
     options.set_stats_persist_period_sec(0);
     options.set_log_level(LogLevel::Warn);
-    super::ffi::recover_from_full_disk(&mut options);
     options.set_max_log_file_size(to_usize(config.info_log_max_size.0));
     options.set_keep_log_file_num(config.info_log_keep_log_file_num.max(1) as usize);
     options
@@ -84,6 +83,7 @@ pub(super) fn column_family(cf: Cf, config: &EngineConfig, cache: &Cache, filter
     options.set_level_compaction_dynamic_level_bytes(true);
     options.set_target_file_size_base(section.target_file_size_base.0);
     options.set_max_bytes_for_level_base(section.max_bytes_for_level_base.0);
+    options.set_max_compaction_bytes(max_compaction_bytes(section));
     options.set_compaction_pri(CompactionPri::MinOverlappingRatio);
     options.set_level_zero_file_num_compaction_trigger(to_int(section.level0_file_num_compaction_trigger));
     options.set_level_zero_slowdown_writes_trigger(to_int(section.level0_slowdown_writes_trigger));
@@ -91,12 +91,13 @@ pub(super) fn column_family(cf: Cf, config: &EngineConfig, cache: &Cache, filter
     options.set_periodic_compaction_seconds(section.periodic_compaction.0.as_secs());
     super::ffi::drop_blocks_of_obsolete_files(&mut options);
     compression(&mut options, section);
-    if section.min_blob_size.0 > 0 && matches!(cf, Cf::Data | Cf::History | Cf::Raw) {
+    if section.min_blob_size.0 > 0 && BLOB_FAMILIES.contains(&cf) {
         options.set_enable_blob_files(true);
         options.set_min_blob_size(section.min_blob_size.0);
         options.set_blob_compression_type(compression_type(section.compression));
         options.set_enable_blob_gc(true);
-        options.set_blob_gc_age_cutoff(BLOB_GC_AGE_CUTOFF);
+        options.set_blob_gc_age_cutoff(BLOB_SHARES[0]);
+        options.set_blob_file_size(section.blob_file_size.0);
         options.set_blob_gc_force_threshold(BLOB_GC_FORCE_THRESHOLD);
         options.set_blob_cache(cache);
     }
@@ -106,7 +107,12 @@ pub(super) fn column_family(cf: Cf, config: &EngineConfig, cache: &Cache, filter
     options
 }
 
-fn section(cf: Cf, config: &EngineConfig) -> &CfConfig {
+/// Compactions below level 0 are cut to this size where they can be: RocksDB's default, and less with the small levels of a small disk.
+fn max_compaction_bytes(section: &CfConfig) -> u64 {
+    (section.target_file_size_base.0.saturating_mul(25)).min(section.max_bytes_for_level_base.0.saturating_mul(4))
+}
+
+pub(super) fn section(cf: Cf, config: &EngineConfig) -> &CfConfig {
     match cf {
         Cf::Data | Cf::Raw => &config.data,
         Cf::History => &config.history,

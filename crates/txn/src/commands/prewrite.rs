@@ -116,9 +116,14 @@ impl Prewrite {
 
 /// A transaction that writes no value frees space in the end. Others may be let through by their client, who knows what they are for.
 fn space_of(request: &PrewriteRequest) -> SpaceUse {
-    let allowed = request.context.as_ref().is_some_and(|context| context.disk_full_opt != kvrpcpb::DiskFullOpt::NotAllowedOnFull as i32);
+    let allowed = request.context.as_ref().map_or(kvrpcpb::DiskFullOpt::NotAllowedOnFull as i32, |context| context.disk_full_opt);
     let writes_value = |mutation: &kvrpcpb::Mutation| [kvrpcpb::Op::Put as i32, kvrpcpb::Op::Insert as i32].contains(&mutation.op);
-    if allowed || !request.mutations.iter().any(writes_value) { SpaceUse::Frees } else { SpaceUse::Grows }
+    match allowed {
+        allowed if allowed == kvrpcpb::DiskFullOpt::AllowedOnAlreadyFull as i32 => SpaceUse::Essential,
+        allowed if allowed == kvrpcpb::DiskFullOpt::AllowedOnAlmostFull as i32 => SpaceUse::Frees,
+        _ if request.mutations.iter().any(writes_value) => SpaceUse::Grows,
+        _ => SpaceUse::Frees,
+    }
 }
 
 fn mutation_of(mutation: &kvrpcpb::Mutation) -> Result<Mutation> {
