@@ -104,9 +104,10 @@ pub struct DiskGuardOptions {
 }
 
 impl DiskGuardOptions {
-    /// What suits a disk of `capacity` bytes. Compaction writes its output before it deletes its input, so a small disk needs a larger part free.
+    /// What suits a disk of `capacity` bytes. Compaction writes its output before it deletes its input, so a small disk needs a larger part
+    /// free; on a large one the first two levels and full write buffers of default sizes find room.
     pub fn for_capacity(capacity: u64) -> Self {
-        Self { reserve_bytes: (capacity / 50).min(512 << 20), needed_bytes: (capacity / 4).min(1 << 30) }
+        Self { reserve_bytes: (capacity / 50).min(512 << 20), needed_bytes: (capacity / 4).min(2 << 30) }
     }
 }
 
