@@ -289,7 +289,7 @@ fn server_killed_at_any_moment_on_a_full_disk_starts_again() {
     with_private_mounts(move || {
         let mut random = Random::seeded();
         for disk_bytes in KILL_DISK_BYTES {
-            let mut small = Small::start(disk_bytes, Random::new(random.next()));
+            let mut small = Small::start(disk_bytes, Random::new(random.bits()));
             let mut conn = small.connect();
             small.fill(&mut conn);
             for _ in 0..kills {
