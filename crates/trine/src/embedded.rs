@@ -6,7 +6,7 @@
 //! ```
 //! Ends in the opposite order. A failed write or sync of the log ends the process: nothing may be acknowledged that is not on disk.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use ::pd::EmbeddedPd;
 use anyhow::{Context as _, Result};
