@@ -196,6 +196,10 @@ fn transfer_until(server: &str, seed: u64, accounts: usize, stop: &AtomicBool) -
             Ok(()) => done += 1,
             // Two that wait for each other: one gives way.
             Err(MysqlError(error)) if [1205, 1213].contains(&error.code) => connection.query_drop("ROLLBACK").expect("a rollback"),
+            // Open defect: locks in memory do not move with a split yet. A transaction that loses one is refused as a whole.
+            Err(MysqlError(error)) if error.message.contains("has lost its pessimistic lock") => {
+                connection.query_drop("ROLLBACK").expect("a rollback");
+            }
             Err(error) => panic!("a transfer failed: {error}"),
         }
     }
