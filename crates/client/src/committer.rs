@@ -172,9 +172,11 @@ enum Protocol {
     TwoPhase,
 }
 
-/// Adds to [`Error::KeyExists`] what was to be written: the message to the user speaks of the new row's values.
-fn with_refused_value(error: Error, request: &PrewriteRequest) -> Error {
+/// Adds what the answer does not repeat of its request: the transaction, and to [`Error::KeyExists`] what was to be written, for the message to
+/// the user speaks of the new row's values.
+fn with_request(error: Error, request: &PrewriteRequest) -> Error {
     match error {
+        Error::PessimisticLockNotFound { key, .. } => Error::PessimisticLockNotFound { start_ts: TimeStamp(request.start_version), key },
         Error::KeyExists { key, value: None } => {
             let value = request.mutations.iter().find(|mutation| mutation.key == key).map(|mutation| mutation.value.clone());
             Error::KeyExists { key, value }
@@ -336,7 +338,7 @@ impl Committer {
             for error in response.errors {
                 match error {
                     KeyError { locked: Some(lock), .. } => locks.push(*lock),
-                    error => return Err(with_refused_value(Error::from(error), &request)),
+                    error => return Err(with_request(Error::from(error), &request)),
                 }
             }
             Box::pin(self.client.resolve_for_write(&locks, self.start_ts, &mut backoff)).await?;

@@ -284,7 +284,8 @@ impl Error {
     pub fn to_mysql(&self) -> MysqlError {
         let mysql = |(code, sqlstate): (u16, &'static str), message: String| MysqlError { code, sqlstate, message };
         match self {
-            Self::WriteConflict { .. } | Self::Deadlock { .. } => {
+            // A lost lock is told of only when somebody else has got at the key meanwhile: a conflict that locking could not prevent.
+            Self::WriteConflict { .. } | Self::Deadlock { .. } | Self::PessimisticLockNotFound { .. } => {
                 mysql(number::ER_LOCK_DEADLOCK, "Deadlock found when trying to get lock; try restarting transaction".to_owned())
             }
             Self::KeyExists { key, .. } => {
@@ -297,7 +298,7 @@ impl Error {
                 number::ER_LOCK_NOWAIT,
                 "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.".to_owned(),
             ),
-            Self::Aborted { .. } | Self::PessimisticLockNotFound { .. } | Self::TransactionEnded { .. } => {
+            Self::Aborted { .. } | Self::TransactionEnded { .. } => {
                 mysql(number::ER_ERROR_DURING_COMMIT, format!("Got error during COMMIT: {self}"))
             }
             Self::EntryTooLarge { size, limit } => mysql(
@@ -351,6 +352,7 @@ mod tests {
             (Error::Cancelled(CancelReason::KillQuery), 1317, "70100"),
             (Error::Cancelled(CancelReason::Timeout), 3024, "HY000"),
             (Error::EntryTooLarge { size: 2, limit: 1 }, 8025, "HY000"),
+            (Error::PessimisticLockNotFound { start_ts: TimeStamp(7), key: Bytes::new() }, 1213, "40001"),
             (Error::StoreUnavailable { reason: "gone".into(), unanswered: false }, 9005, "HY000"),
             (Error::DiskFull { reason: "1 byte left".into() }, 1021, "HY000"),
         ];
