@@ -4,7 +4,7 @@
 //!   cell   00                      NULL: first
 //!          01 {value}              integers, reals, times: eight bytes, order-preserving
 //!                                  strings in sort keys: the collation's sort key, escaped so that no cell is a prefix of another
-//!                                  strings in group keys: length and sort key
+//!                                  strings in group keys: length and equality key
 //!   desc   every byte of the cell inverted
 //! ```
 //!
@@ -73,9 +73,23 @@ impl KeyRows {
     }
 }
 
+/// Of a string in a leading key, the bytes that are kept: they tell most strings apart.
+const LEADING_BYTES: usize = 16;
+
 /// Evaluates the keys of an order over a chunk and appends every row's sort key to `out`.
 pub fn push_sort_keys(by: &[SortKey], ctx: &expr::EvalCtx, chunk: &Chunk, out: &mut KeyRows) -> Result<()> {
+    push_keys(by, ctx, chunk, None, out).map(|_| ())
+}
+
+/// [`push_sort_keys`], but of a string that stands last in the order only the beginning is written: leading keys that differ are in the order
+/// of their rows. Answers whether rows of equal leading keys may yet differ.
+pub fn push_leading_keys(by: &[SortKey], ctx: &expr::EvalCtx, chunk: &Chunk, out: &mut KeyRows) -> Result<bool> {
+    push_keys(by, ctx, chunk, Some(LEADING_BYTES), out)
+}
+
+fn push_keys(by: &[SortKey], ctx: &expr::EvalCtx, chunk: &Chunk, limit: Option<usize>, out: &mut KeyRows) -> Result<bool> {
     let columns = by.iter().map(|key| Ok(key.expr.eval_chunk(ctx, chunk)?)).collect::<Result<Vec<Column>>>()?;
+    let mut cut = false;
     for row in 0..chunk.rows() {
         out.push_with(|data| {
             for (at, (key, column)) in by.iter().zip(&columns).enumerate() {
@@ -84,14 +98,17 @@ pub fn push_sort_keys(by: &[SortKey], ctx: &expr::EvalCtx, chunk: &Chunk, out: &
                     // Nothing follows, and a prefix is smaller: no escape is needed.
                     DatumRef::Bytes(text) if at + 1 == by.len() && !key.desc => {
                         data.push(VALUE);
-                        push_sort_key(data, text, collation);
+                        match limit {
+                            None => collation.sort_key(text, data),
+                            Some(limit) => cut |= collation.leading_sort_key(text, limit, data),
+                        }
                     }
                     value => push_sort_cell(data, value, collation, key.desc),
                 }
             }
         });
     }
-    Ok(())
+    Ok(cut)
 }
 
 /// Appends the sort form of one value.
@@ -126,7 +143,7 @@ pub fn push_group_key(out: &mut Vec<u8>, columns: &[Column], types: &[FieldType]
                 out.push(VALUE);
                 let start = out.len();
                 out.extend_from_slice(&[0; 4]);
-                push_sort_key(out, text, ty.collation);
+                ty.collation.equality_key(text, out);
                 let len = (out.len() - start) as u32;
                 out[start..start + 4].copy_from_slice(&len.to_le_bytes());
                 continue;
@@ -162,16 +179,6 @@ fn push_cell(out: &mut Vec<u8>, value: DatumRef<'_>, collation: Collation) {
 fn push_real(out: &mut Vec<u8>, value: f64) {
     // -0.0 + 0.0 is 0.0: both zeros get one key.
     number::encode_f64(out, value + 0.0);
-}
-
-/// Appends the collation's sort key as it is.
-#[inline]
-fn push_sort_key(out: &mut Vec<u8>, text: &[u8], collation: Collation) {
-    if collation.sort_key_is_identity() {
-        out.extend_from_slice(text);
-    } else {
-        collation.sort_key(text, out);
-    }
 }
 
 fn push_string(out: &mut Vec<u8>, text: &[u8], collation: Collation) {

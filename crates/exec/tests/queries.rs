@@ -356,6 +356,43 @@ async fn over_the_quota_sorts_groups_and_joins_spill() {
 }
 
 #[tokio::test]
+async fn long_strings_that_begin_alike_are_sorted_by_their_ends() {
+    let (_, mut s) = Server::with(&["CREATE TABLE t (id INT PRIMARY KEY, g INT, s VARCHAR(100))"]).await;
+    let mut numbers = Numbers(11);
+    // Few rows, then most rows, begin like another one; some of them are not of ASCII.
+    for (alike, rows) in [(3, 2000), (2000, 9000)] {
+        s.run("DELETE FROM t").await;
+        let mut expected = Vec::new();
+        for start in (0..rows).step_by(1000) {
+            let mut values = Vec::new();
+            for id in start..start + 1000 {
+                let beginning = if numbers.below(rows) < alike { "the same beginning " } else { "" };
+                let number = 100_000 + numbers.below(900_000);
+                let text = if number % 5 == 0 { format!("{beginning}é{number}") } else { format!("{beginning}E{number}") };
+                let g = numbers.below(3);
+                values.push(format!("({id},{g},'{text}')"));
+                expected.push((text.replace('é', "e").to_lowercase(), g, id));
+            }
+            s.run(&format!("INSERT INTO t VALUES {}", values.join(","))).await;
+        }
+        let ids = |rows: &[(String, u64, u64)]| rows.iter().map(|row| row.2.to_string()).collect::<Vec<_>>();
+        for quota in [None, Some(2 << 20), Some(300 << 10)] {
+            s.settings.quota = quota;
+            expected.sort_by_key(|(text, _, id)| (text.clone(), *id));
+            assert_eq!(s.lines("SELECT id FROM t ORDER BY s, id").await, ids(&expected), "{alike} {quota:?}");
+            // Equal strings keep the order in which they were read, which is that of the key.
+            assert_eq!(s.lines("SELECT id FROM t ORDER BY s").await, ids(&expected), "{alike} {quota:?}");
+            expected.sort_by_key(|(text, g, id)| (std::cmp::Reverse(*g), text.clone(), *id));
+            assert_eq!(s.lines("SELECT id FROM t ORDER BY g DESC, s").await, ids(&expected), "{alike} {quota:?}");
+        }
+        s.settings.quota = None;
+        let distinct = expected.iter().map(|row| row.0.clone()).collect::<BTreeSet<_>>().len();
+        assert_eq!(s.lines("SELECT COUNT(DISTINCT s) FROM t").await, [distinct.to_string()]);
+        assert_eq!(s.lines("SELECT DISTINCT s FROM t").await.len(), distinct);
+    }
+}
+
+#[tokio::test]
 async fn a_cancelled_statement_stops() {
     let mut data = data(1, false).await;
     let schema = data.session.server.catalog.current();

@@ -4,7 +4,7 @@
 //!
 //! | column family | key | value | garbage at safe point SP |
 //! |---|---|---|---|
-//! | `data` | key | commit_ts, start_ts, put or deleted, value | deleted and commit_ts ≤ SP |
+//! | `data` | key | commit_ts, start_ts, put or deleted, value; the version that was deleted | deleted and commit_ts ≤ SP |
 //! | `history` | key + descending commit_ts | start_ts, superseded_ts, put or deleted, value | superseded_ts ≤ SP |
 //! | `lock` | key | lock, with the value to be | never by the filter |
 //! | `txn` | key + descending start_ts | rolled back, or lock-only commit | start_ts (commit_ts) ≤ SP |
@@ -13,9 +13,9 @@
 //! A key over time (`superseded_ts` in braces):
 //!
 //! ```text
-//!            10         20          100
-//! data       put a   →  deleted  →  put b
-//! history               put a{20}   deleted{100}, put a{20}
+//!            10         20               100
+//! data       put a   →  deleted (put a)  →  put b
+//! history                                  deleted{100}, put a{20}
 //! read @5 nothing   read @15 a   read @50 nothing   read @100 b
 //! ```
 //!
@@ -48,7 +48,10 @@ pub use error::{Error, PessimisticLockLoss, Result, WriteConflictReason};
 pub use lock::{Lock, LockKind};
 pub use policy::{LockPolicy, LockVerdict};
 pub use reader::{Commit, CurrentVersion, KnownEmpty, LoadedLock, MemoryLocks, MvccReader, NoMemoryLocks, RecordBytes, VersionValue};
-pub use record::{CommitKind, DataRecord, HistoryRecord, RECORD_FORMAT, TxnRecord, VersionKind, encode_key, history_key, txn_key};
+pub use record::{
+    Before, CommitKind, DataRecord, HistoryRecord, RECORD_FORMAT, RECORD_HEADER_LEN, TxnRecord, VersionKind, encode_key, history_key,
+    txn_key,
+};
 pub use scanner::{ScanOptions, Scanner};
 pub use status::TxnStatus;
 pub use writes::{Garbage, LockPlace, MvccTxn, ReleasedLock};

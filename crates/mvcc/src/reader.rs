@@ -19,7 +19,7 @@ use engine::{Cf, EngineIter, EngineRead, IterOptions, ReadTier};
 
 use crate::{
     CommitKind, DataRecord, Error, HistoryRecord, Lock, LockPolicy, LockVerdict, Result, TxnRecord, TxnStatus, VersionKind, guards,
-    record::{HEADER_LEN, corrupted},
+    record::{BEFORE_HEADER_LEN, RECORD_HEADER_LEN, corrupted},
 };
 
 /// Pessimistic locks that live in the memory of the caller.
@@ -27,8 +27,8 @@ pub trait MemoryLocks: Sync {
     /// The lock on a user key.
     fn pessimistic_lock(&self, key: &[u8]) -> Option<Lock>;
 
-    /// The record in `data` of a locked user key (`Some(None)`: there is none), where the caller remembers it. While a key is locked nobody
-    /// but the lock's owner can replace its record, so what was read when it was locked saves another lookup when it is written.
+    /// The record in `data` of a user key (`Some(None)`: there is none), where the caller remembers it and knows that nobody has replaced it
+    /// since, or can while the step runs. Saves a lookup.
     fn known_record(&self, _key: &[u8]) -> Option<Option<Bytes>> {
         None
     }
@@ -94,6 +94,8 @@ pub struct CurrentVersion<V> {
     pub start_ts: TimeStamp,
     /// Put or deleted.
     pub kind: VersionKind,
+    /// The commit of the version in the mark of its deletion.
+    before: Option<Commit>,
 }
 
 impl<V: Deref<Target = [u8]>> CurrentVersion<V> {
@@ -104,7 +106,10 @@ impl<V: Deref<Target = [u8]>> CurrentVersion<V> {
 
     /// The value; empty when deleted.
     pub fn value(&self) -> &[u8] {
-        &self.record[HEADER_LEN..]
+        match self.kind {
+            VersionKind::Put => &self.record[RECORD_HEADER_LEN..],
+            VersionKind::Delete => &[],
+        }
     }
 
     /// The commit that made it.
@@ -131,8 +136,12 @@ impl<V: Deref<Target = [u8]>> KeyState<V> {
 /// A value a transaction sees.
 #[derive(Debug)]
 pub enum VersionValue<V> {
-    /// Behind the header of a record, where the engine holds it.
-    Record(V),
+    /// The current version: behind the header of its record, where the engine holds it.
+    Current(V),
+    /// The version before, in the mark of its deletion.
+    Before(V),
+    /// An older version: behind the header of its record.
+    History(V),
     /// From the lock of a transaction known to be committed.
     Lock(Bytes),
 }
@@ -143,7 +152,8 @@ impl<V: Deref<Target = [u8]>> Deref for VersionValue<V> {
     #[inline]
     fn deref(&self) -> &[u8] {
         match self {
-            Self::Record(record) => &record[HEADER_LEN..],
+            Self::Current(record) | Self::History(record) => &record[RECORD_HEADER_LEN..],
+            Self::Before(record) => &record[BEFORE_HEADER_LEN..],
             Self::Lock(value) => value,
         }
     }
@@ -214,7 +224,10 @@ impl<'r, R: EngineRead> MvccReader<'r, R> {
         let current = DataRecord::decode(&self.key, &record)?;
         if current.commit_ts <= ts {
             let is_put = current.kind == VersionKind::Put;
-            return Ok(is_put.then_some(VersionValue::Record(record)));
+            return Ok(is_put.then_some(VersionValue::Current(record)));
+        }
+        if current.before.is_some_and(|before| before.commit_ts <= ts) {
+            return Ok(Some(VersionValue::Before(record)));
         }
         self.history_version(ts)
     }
@@ -232,7 +245,7 @@ impl<'r, R: EngineRead> MvccReader<'r, R> {
         if !guards::history_row_is_visible(row.commit_ts, row.record.superseded_ts, ts) || row.record.kind == VersionKind::Delete {
             return Ok(None);
         }
-        Ok(self.source.get(Cf::History, rows.cursor.key(), self.tier)?.map(VersionValue::Record))
+        Ok(self.source.get(Cf::History, rows.cursor.key(), self.tier)?.map(VersionValue::History))
     }
 
     /// The rows in `history` of the key in work with commit_ts ≤ `ts`, newest first.
@@ -284,8 +297,9 @@ impl<'r, R: EngineRead> MvccReader<'r, R> {
             None => self.source.get(Cf::Data, &self.key, self.tier)?.map(RecordBytes::Stored),
         };
         let Some(record) = record else { return Ok(None) };
-        let DataRecord { commit_ts, start_ts, kind, .. } = DataRecord::decode(&self.key, &record)?;
-        Ok(Some(CurrentVersion { record, commit_ts, start_ts, kind }))
+        let DataRecord { commit_ts, start_ts, kind, before, .. } = DataRecord::decode(&self.key, &record)?;
+        let before = before.map(|before| Commit { start_ts: before.start_ts, commit_ts: before.commit_ts, kind: CommitKind::Put });
+        Ok(Some(CurrentVersion { record, commit_ts, start_ts, kind, before }))
     }
 
     /// The current version of a key and its newest commit.
@@ -338,6 +352,9 @@ impl<'r, R: EngineRead> MvccReader<'r, R> {
         if let Some(current) = current {
             if current.start_ts == start_ts {
                 return Ok(TxnStatus::Committed { commit_ts: current.commit_ts, kind: current.kind.into() });
+            }
+            if let Some(before) = current.before.filter(|before| before.start_ts == start_ts) {
+                return Ok(TxnStatus::Committed { commit_ts: before.commit_ts, kind: before.kind });
             }
             // Every row of history is older than the current version: none can be a commit behind start_ts when that one is not.
             if current.commit_ts > start_ts

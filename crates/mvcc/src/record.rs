@@ -2,9 +2,13 @@
 //!
 //! ```text
 //! data      01 | 'P' or 'D' | commit_ts, 8 bytes | start_ts, 8 bytes      | value
+//!           01 | 'd'        | commit_ts, 8 bytes | start_ts, 8 bytes      | commit_ts, start_ts and value of the version that was deleted
 //! history   01 | 'P' or 'D' | start_ts, 8 bytes  | superseded_ts, 8 bytes | value
 //! txn       01 | 'r' rolled back, 'R' protected, 'L' lock-only, 'N' newest lock-only | commit_ts, 8 bytes | start_ts, 8 bytes
 //! ```
+//!
+//! A mark that a key is deleted has room for the version it took the place of, which therefore needs no record in history: both are garbage
+//! at the same safe point, and to delete a row or to change an index is one write less.
 //!
 //! Numbers are big-endian. The first byte is the version of the format, and every header has one length, so that a reader takes a value
 //! apart without looking at it twice.
@@ -12,7 +16,7 @@
 use base::TimeStamp;
 use bytes::Bytes;
 use codec::engine_key::{append_ts_desc, encode_engine_key};
-use engine::Cf;
+use engine::{Cf, WriteBatch};
 
 use crate::{Error, Result};
 
@@ -20,7 +24,13 @@ use crate::{Error, Result};
 pub const RECORD_FORMAT: u8 = 1;
 
 /// Bytes before the value of a data or history record, and of a whole txn record.
-pub(crate) const HEADER_LEN: usize = 18;
+pub const RECORD_HEADER_LEN: usize = 18;
+
+/// Bytes before the value of a version that lies in the mark of its deletion.
+pub(crate) const BEFORE_HEADER_LEN: usize = RECORD_HEADER_LEN + 16;
+
+/// The tag of a deleted key with the version before.
+const TAG_DELETED_WITH_BEFORE: u8 = b'd';
 
 /// What a version is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +92,19 @@ pub struct DataRecord<'a> {
     pub kind: VersionKind,
     /// The value; empty when deleted.
     pub value: &'a [u8],
+    /// What was deleted, unless it lies in history; its end is the commit_ts of this record.
+    pub before: Option<Before<'a>>,
+}
+
+/// The version that a deletion took the place of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Before<'a> {
+    /// When it became visible.
+    pub commit_ts: TimeStamp,
+    /// The transaction that wrote it.
+    pub start_ts: TimeStamp,
+    /// Its value.
+    pub value: &'a [u8],
 }
 
 /// A version that was superseded; its commit_ts is in the key.
@@ -120,8 +143,8 @@ pub enum TxnRecord {
 }
 
 #[inline]
-fn header(tag: u8, first: TimeStamp, second: TimeStamp) -> [u8; HEADER_LEN] {
-    let mut header = [0; HEADER_LEN];
+fn header(tag: u8, first: TimeStamp, second: TimeStamp) -> [u8; RECORD_HEADER_LEN] {
+    let mut header = [0; RECORD_HEADER_LEN];
     header[0] = RECORD_FORMAT;
     header[1] = tag;
     header[2..10].copy_from_slice(&first.0.to_be_bytes());
@@ -131,7 +154,7 @@ fn header(tag: u8, first: TimeStamp, second: TimeStamp) -> [u8; HEADER_LEN] {
 
 #[inline]
 fn split_header(bytes: &[u8]) -> ParseResult<(u8, TimeStamp, TimeStamp, &[u8])> {
-    let Some((header, value)) = bytes.split_first_chunk::<HEADER_LEN>() else {
+    let Some((header, value)) = bytes.split_first_chunk::<RECORD_HEADER_LEN>() else {
         return Err("shorter than its header");
     };
     let [format, tag, timestamps @ ..] = header;
@@ -139,23 +162,40 @@ fn split_header(bytes: &[u8]) -> ParseResult<(u8, TimeStamp, TimeStamp, &[u8])> 
         return Err("unknown format version");
     }
     let (first, second) = timestamps.split_at(8);
-    let ts = |bytes: &[u8]| TimeStamp(bytes.iter().fold(0, |ts, byte| ts << 8 | u64::from(*byte)));
-    Ok((*tag, ts(first), ts(second), value))
+    Ok((*tag, timestamp(first), timestamp(second), value))
+}
+
+#[inline]
+fn timestamp(bytes: &[u8]) -> TimeStamp {
+    TimeStamp(bytes.iter().fold(0, |ts, byte| ts << 8 | u64::from(*byte)))
 }
 
 impl<'a> DataRecord<'a> {
-    /// The bytes before the value.
+    /// Writes the record.
     #[inline]
-    pub fn header(&self) -> [u8; HEADER_LEN] {
-        header(self.kind.tag(), self.commit_ts, self.start_ts)
+    pub fn put(&self, batch: &mut WriteBatch, engine_key: &[u8]) {
+        match &self.before {
+            None => batch.put_parts(Cf::Data, engine_key, &[&header(self.kind.tag(), self.commit_ts, self.start_ts), self.value]),
+            Some(before) => {
+                let mark = header(TAG_DELETED_WITH_BEFORE, self.commit_ts, self.start_ts);
+                let (commit_ts, start_ts) = (before.commit_ts.0.to_be_bytes(), before.start_ts.0.to_be_bytes());
+                batch.put_parts(Cf::Data, engine_key, &[&mark, &commit_ts, &start_ts, before.value]);
+            }
+        }
     }
 
     /// Takes a record apart.
     #[inline]
     pub(crate) fn parse(bytes: &'a [u8]) -> ParseResult<Self> {
         let (tag, commit_ts, start_ts, value) = split_header(bytes)?;
+        if tag == TAG_DELETED_WITH_BEFORE {
+            let (timestamps, value) = value.split_first_chunk::<16>().ok_or("shorter than the version before")?;
+            let (first, second) = timestamps.split_at(8);
+            let before = Before { commit_ts: timestamp(first), start_ts: timestamp(second), value };
+            return Ok(Self { commit_ts, start_ts, kind: VersionKind::Delete, value: &[], before: Some(before) });
+        }
         let kind = VersionKind::from_tag(tag).ok_or("unknown kind of version")?;
-        Ok(Self { commit_ts, start_ts, kind, value })
+        Ok(Self { commit_ts, start_ts, kind, value, before: None })
     }
 
     /// Takes the record of `engine_key` apart.
@@ -168,7 +208,7 @@ impl<'a> DataRecord<'a> {
 impl<'a> HistoryRecord<'a> {
     /// The bytes before the value.
     #[inline]
-    pub fn header(&self) -> [u8; HEADER_LEN] {
+    pub fn header(&self) -> [u8; RECORD_HEADER_LEN] {
         header(self.kind.tag(), self.start_ts, self.superseded_ts)
     }
 
@@ -189,7 +229,7 @@ impl<'a> HistoryRecord<'a> {
 
 impl TxnRecord {
     /// The whole record.
-    pub fn encode(&self) -> [u8; HEADER_LEN] {
+    pub fn encode(&self) -> [u8; RECORD_HEADER_LEN] {
         match self {
             Self::RolledBack { protected } => header(if *protected { b'R' } else { b'r' }, TimeStamp::ZERO, TimeStamp::ZERO),
             Self::LockOnly { commit_ts } => header(b'L', *commit_ts, TimeStamp::ZERO),
@@ -242,17 +282,32 @@ pub fn txn_key(engine_key: &[u8], start_ts: TimeStamp) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use engine::WriteOp;
     use proptest::prelude::*;
 
     use super::*;
+
+    fn bytes_of(record: &DataRecord<'_>) -> Vec<u8> {
+        let mut batch = WriteBatch::new();
+        record.put(&mut batch, b"k");
+        match batch.iter().next() {
+            Some(WriteOp::Put { value, .. }) => value.to_vec(),
+            other => panic!("{other:?}"),
+        }
+    }
 
     proptest! {
         #[test]
         fn records_come_back(first: u64, second: u64, value: Vec<u8>, put: bool, protected: bool) {
             let kind = if put { VersionKind::Put } else { VersionKind::Delete };
-            let data = DataRecord { commit_ts: first.into(), start_ts: second.into(), kind, value: &value };
-            let bytes = [&data.header()[..], &value].concat();
-            prop_assert_eq!(DataRecord::parse(&bytes), Ok(data));
+            let before = Before { commit_ts: second.into(), start_ts: first.into(), value: &value };
+            for data in [
+                DataRecord { commit_ts: first.into(), start_ts: second.into(), kind, value: &value, before: None },
+                DataRecord { commit_ts: first.into(), start_ts: second.into(), kind: VersionKind::Delete, value: b"", before: Some(before) },
+            ] {
+                let bytes = bytes_of(&data);
+                prop_assert_eq!(DataRecord::parse(&bytes), Ok(data));
+            }
             let history = HistoryRecord { start_ts: first.into(), superseded_ts: second.into(), kind, value: &value };
             let bytes = [&history.header()[..], &value].concat();
             prop_assert_eq!(HistoryRecord::parse(&bytes), Ok(history));
@@ -274,8 +329,11 @@ mod tests {
 
     #[test]
     fn the_form_on_disk_does_not_change_unnoticed() {
-        let data = DataRecord { commit_ts: TimeStamp(0x0102), start_ts: TimeStamp(3), kind: VersionKind::Put, value: b"" };
-        assert_eq!(data.header(), *b"\x01P\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x03");
+        let data = DataRecord { commit_ts: TimeStamp(0x0102), start_ts: TimeStamp(3), kind: VersionKind::Put, value: b"v", before: None };
+        assert_eq!(bytes_of(&data), b"\x01P\0\0\0\0\0\0\x01\x02\0\0\0\0\0\0\0\x03v");
+        let before = Some(Before { commit_ts: TimeStamp(5), start_ts: TimeStamp(4), value: b"v" });
+        let data = DataRecord { commit_ts: TimeStamp(7), start_ts: TimeStamp(6), kind: VersionKind::Delete, value: b"", before };
+        assert_eq!(bytes_of(&data), b"\x01d\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0\x06\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0\x04v");
         let row = HistoryRecord { start_ts: TimeStamp(3), superseded_ts: TimeStamp(4), kind: VersionKind::Delete, value: b"" };
         assert_eq!(row.header(), *b"\x01D\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x04");
         let locked_only = TxnRecord::LockOnly { commit_ts: TimeStamp(7) };

@@ -7,6 +7,8 @@
 //! read @50: a@10   b@40        d@30
 //! ```
 //!
+//! A deleted key may hold the version before in its mark: then history is asked only when that one is too new as well.
+//!
 //! The scanner works on one snapshot of the engine. A key that is not in `data` does not exist, so `history` alone never makes a row.
 //!
 //! Invariants:
@@ -21,7 +23,7 @@ use engine::{Cf, EngineIter, EngineRead, IterOptions, ReadTier};
 
 use crate::{
     DataRecord, Error, HistoryRecord, Lock, LockKind, LockPolicy, LockVerdict, Result, VersionKind, guards,
-    record::{HEADER_LEN, corrupted},
+    record::{BEFORE_HEADER_LEN, RECORD_HEADER_LEN, corrupted},
 };
 
 /// How often the history cursor steps before it seeks: a step costs about a fifth of a seek.
@@ -56,6 +58,8 @@ impl ScanOptions {
 enum Found {
     /// At the data cursor.
     Data,
+    /// At the data cursor, in the mark of its deletion.
+    Before,
     /// At the history cursor.
     History,
     /// In the lock given out last.
@@ -121,8 +125,9 @@ impl<S: EngineRead + Clone> Scanner<S> {
         };
         let value = match found {
             None => return Ok(None),
-            Some(Found::Data) => &self.data.value()[HEADER_LEN..],
-            Some(Found::History) => self.history.as_ref().map_or(&[][..], |cursor| &cursor.value()[HEADER_LEN..]),
+            Some(Found::Data) => &self.data.value()[RECORD_HEADER_LEN..],
+            Some(Found::Before) => &self.data.value()[BEFORE_HEADER_LEN..],
+            Some(Found::History) => self.history.as_ref().map_or(&[][..], |cursor| &cursor.value()[RECORD_HEADER_LEN..]),
             Some(Found::Lock) => &self.lock_value,
         };
         Ok(Some((&self.user_key, value)))
@@ -245,10 +250,13 @@ impl<S: EngineRead + Clone> Scanner<S> {
     fn visible_version(&mut self) -> Result<Option<Found>> {
         let engine_key = self.data.key();
         let current = DataRecord::decode(engine_key, self.data.value())?;
-        let found = if current.commit_ts > self.options.ts {
-            self.find_in_history()?.then_some(Found::History)
-        } else {
+        let ts = self.options.ts;
+        let found = if current.commit_ts <= ts {
             (current.kind == VersionKind::Put).then_some(Found::Data)
+        } else if current.before.is_some_and(|before| before.commit_ts <= ts) {
+            Some(Found::Before)
+        } else {
+            self.find_in_history()?.then_some(Found::History)
         };
         if found.is_some() {
             self.user_key.clear();

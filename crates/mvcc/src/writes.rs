@@ -8,7 +8,7 @@ use codec::engine_key::{append_ts_desc, encode_engine_key};
 use engine::{Cf, WriteBatch};
 
 use crate::{
-    DataRecord, HistoryRecord, Lock, LockKind, Result, TxnRecord, VersionKind, guards,
+    Before, DataRecord, HistoryRecord, Lock, LockKind, Result, TxnRecord, VersionKind, guards,
     reader::{Commit, LoadedLock},
 };
 
@@ -41,7 +41,7 @@ pub enum LockPlace {
 /// Records a batch makes that will be garbage one day, for counters that trigger compaction of a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Garbage {
-    /// Versions moved to history.
+    /// Versions moved to history; those in the mark of their deletion are counted with it.
     pub superseded: u64,
     /// Deletion marks left in place.
     pub deletions: u64,
@@ -167,23 +167,35 @@ impl MvccTxn {
             }
         };
         self.set_key(key);
-        if let Some(bytes) = current {
-            let current = DataRecord::decode(&self.key, bytes)?;
-            self.move_to_history(&current, commit_ts);
-        }
-        let value: &[u8] = if kind == VersionKind::Put { &lock.value } else { &[] };
-        let record = DataRecord { commit_ts, start_ts: lock.start_ts, kind, value };
-        self.batch.put_parts(Cf::Data, &self.key, &[&record.header(), value]);
+        let current = current.map(|bytes| DataRecord::decode(&self.key, bytes)).transpose()?;
+        let (value, before) = match (kind, current) {
+            (VersionKind::Delete, Some(DataRecord { commit_ts, start_ts, kind: VersionKind::Put, value, .. })) => {
+                (&[][..], Some(Before { commit_ts, start_ts, value }))
+            }
+            (_, current) => {
+                current.into_iter().for_each(|current| self.move_to_history(&current, commit_ts));
+                (if kind == VersionKind::Put { &lock.value[..] } else { &[] }, None)
+            }
+        };
+        DataRecord { commit_ts, start_ts: lock.start_ts, kind, value, before }.put(&mut self.batch, &self.key);
         self.garbage.deletions += u64::from(kind == VersionKind::Delete);
         Ok(())
     }
 
-    /// Puts the current version aside; `self.key` is its engine key, before and after.
+    /// Puts the current version aside, and the one it holds; `self.key` is its engine key, before and after.
     fn move_to_history(&mut self, current: &DataRecord<'_>, superseded_ts: TimeStamp) {
-        let record = HistoryRecord { start_ts: current.start_ts, superseded_ts, kind: current.kind, value: current.value };
+        let DataRecord { commit_ts, start_ts, kind, value, before } = *current;
+        self.put_history(commit_ts, &HistoryRecord { start_ts, superseded_ts, kind, value });
+        if let Some(Before { commit_ts: before_commit_ts, start_ts, value }) = before {
+            let record = HistoryRecord { start_ts, superseded_ts: commit_ts, kind: VersionKind::Put, value };
+            self.put_history(before_commit_ts, &record);
+        }
+    }
+
+    fn put_history(&mut self, commit_ts: TimeStamp, record: &HistoryRecord<'_>) {
         let engine_key_len = self.key.len();
-        append_ts_desc(&mut self.key, current.commit_ts.0);
-        self.batch.put_parts(Cf::History, &self.key, &[&record.header(), current.value]);
+        append_ts_desc(&mut self.key, commit_ts.0);
+        self.batch.put_parts(Cf::History, &self.key, &[&record.header(), record.value]);
         self.key.truncate(engine_key_len);
         self.garbage.superseded += 1;
     }

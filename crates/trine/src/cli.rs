@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::logging::LEVELS;
+
 /// A horizontally scalable SQL database that speaks MySQL.
 ///
 /// Without arguments it starts everything in one process: a durable, transactional database in ./trine-data that MySQL clients reach at
@@ -22,8 +24,32 @@ pub struct Cli {
 
     /// Directory of the store; created when missing [default: trine-data]
     #[arg(long, value_name = "DIR")]
-    pub data_dir: Option<PathBuf>,
+    pub data_dir: Option<String>,
 
+    /// Where clients connect.
+    #[command(flatten)]
+    pub listen: ListenArgs,
+
+    /// Configuration and logging.
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// What every role is told.
+#[derive(Args, Debug)]
+pub struct CommonArgs {
+    /// Configuration file (TOML); flags win over it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Least severe level that is logged: error, warn, info, debug or trace [default: info]
+    #[arg(long, value_name = "LEVEL", value_parser = LEVELS)]
+    pub log_level: Option<String>,
+}
+
+/// Where the SQL side listens.
+#[derive(Args, Debug)]
+pub struct ListenArgs {
     /// Address to listen on; 0.0.0.0 for all [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS")]
     pub host: Option<String>,
@@ -35,14 +61,6 @@ pub struct Cli {
     /// Port of /status and /metrics; 0 for a free one [default: 10080]
     #[arg(long, value_name = "PORT")]
     pub status_port: Option<u16>,
-
-    /// Configuration file (TOML); flags win over it
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-
-    /// Least severe level that is logged: error, warn, info, debug or trace [default: info]
-    #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
-    pub log_level: Option<String>,
 }
 
 /// Roles that run as processes of their own.
@@ -93,13 +111,9 @@ pub struct PdArgs {
     #[arg(long, value_name = "URLS")]
     pub join: Option<String>,
 
-    /// Configuration file (TOML)
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-
-    /// Least severe level that is logged: error, warn, info, debug or trace [default: info]
-    #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
-    pub log_level: Option<String>,
+    /// Configuration and logging.
+    #[command(flatten)]
+    pub common: CommonArgs,
 }
 
 /// Flags of `trine kv`; they win over the file.
@@ -129,13 +143,9 @@ pub struct KvArgs {
     #[arg(long, value_name = "KEY=VALUE,…")]
     pub labels: Option<String>,
 
-    /// Configuration file (TOML)
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-
-    /// Least severe level that is logged: error, warn, info, debug or trace [default: info]
-    #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
-    pub log_level: Option<String>,
+    /// Configuration and logging.
+    #[command(flatten)]
+    pub common: CommonArgs,
 }
 
 /// Flags of `trine sql`; they win over the file.
@@ -145,29 +155,17 @@ pub struct SqlArgs {
     #[arg(long, value_name = "ADDRESS,…")]
     pub pd: Option<String>,
 
-    /// Address to listen on; 0.0.0.0 for all [default: 127.0.0.1]
-    #[arg(long, value_name = "ADDRESS")]
-    pub host: Option<String>,
-
-    /// Port for MySQL clients; 0 for a free one [default: 4000]
-    #[arg(long, value_name = "PORT")]
-    pub port: Option<u16>,
-
-    /// Port of /status and /metrics; 0 for a free one [default: 10080]
-    #[arg(long, value_name = "PORT")]
-    pub status_port: Option<u16>,
+    /// Where clients connect.
+    #[command(flatten)]
+    pub listen: ListenArgs,
 
     /// Address other servers are told [default: that of --host]
     #[arg(long, value_name = "ADDRESS")]
     pub advertise_address: Option<String>,
 
-    /// Configuration file (TOML)
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-
-    /// Least severe level that is logged: error, warn, info, debug or trace [default: info]
-    #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
-    pub log_level: Option<String>,
+    /// Configuration and logging.
+    #[command(flatten)]
+    pub common: CommonArgs,
 }
 
 /// Flags of `trine playground`.
@@ -190,6 +188,6 @@ pub struct PlaygroundArgs {
     pub data_dir: PathBuf,
 
     /// Least severe level that is logged: error, warn, info, debug or trace [default: warn]
-    #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
+    #[arg(long, value_name = "LEVEL", value_parser = LEVELS)]
     pub log_level: Option<String>,
 }

@@ -9,8 +9,8 @@ use base::{ReadableDuration, ReadableSize};
 use engine::EngineConfig;
 use serde::{Deserialize, Serialize};
 
-/// Known keys that the defaults do not show because they are empty there.
-const OPTIONAL_KEYS: [&str; 4] = [
+/// Known keys of the KV engine that the defaults do not show because they are empty there.
+pub const OPTIONAL_ENGINE_KEYS: [&str; 4] = [
     "rocksdb.block-cache-size",
     "rocksdb.defaultcf.block-cache-size",
     "rocksdb.writecf.block-cache-size",
@@ -196,6 +196,13 @@ section!(
     }
 );
 
+impl LogSection {
+    /// The level in force: the key `log-level` at the top of the file, then `[log]`, then `info`.
+    pub fn level_under<'a>(&'a self, top: &'a str) -> &'a str {
+        [top, &self.level].into_iter().find(|level| !level.is_empty()).unwrap_or("info")
+    }
+}
+
 /// A file that cannot be used.
 #[derive(Debug)]
 pub struct ConfigError(String);
@@ -218,13 +225,11 @@ impl std::error::Error for ConfigError {}
 impl Config {
     /// Reads a file; also returns the settings in it that have no effect in a single process.
     pub fn load(path: &Path) -> Result<(Self, Vec<String>), ConfigError> {
-        let fail = |what: String| ConfigError(format!("configuration file {}: {what}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
-        Self::parse(&text).map_err(fail)
+        load(path, Self::parse)
     }
 
     fn parse(text: &str) -> Result<(Self, Vec<String>), String> {
-        let config: Config = parse_checked(text, &OPTIONAL_KEYS)?;
+        let config: Config = parse_checked(text, &OPTIONAL_ENGINE_KEYS)?;
         let mut given = BTreeSet::new();
         flatten(&text.parse().map_err(|error: toml::de::Error| error.to_string())?, "", &mut given);
         let notes = NO_EFFECT_IN_ONE_PROCESS
@@ -233,11 +238,6 @@ impl Config {
             .map(|(key, reason)| format!("`{key}` has no effect in one process: {reason}"))
             .collect();
         Ok((config, notes))
-    }
-
-    /// The log level in force: the top-level key, then `[log]`, then `info`.
-    pub fn effective_log_level(&self) -> &str {
-        [&self.log_level, &self.log.level].into_iter().find(|level| !level.is_empty()).map_or("info", String::as_str)
     }
 
     /// Where the status page is served: `server.status-addr` when given, else `[status]`.
@@ -252,7 +252,14 @@ impl Config {
     }
 }
 
-/// Reads a file of a role. Its keys are those of the defaults and `optional`, which the defaults do not show because they are empty there.
+/// Reads the file of a role; what is wrong with it is said with its name.
+pub fn load<C>(path: &Path, parse: impl FnOnce(&str) -> Result<C, String>) -> Result<C, ConfigError> {
+    let fail = |what: String| ConfigError(format!("configuration file {}: {what}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+    parse(&text).map_err(fail)
+}
+
+/// Reads the text of a role's file. Its keys are those of the defaults and `optional`, which the defaults do not show because they are empty there.
 pub fn parse_checked<C: Default + Serialize + serde::de::DeserializeOwned>(text: &str, optional: &[&str]) -> Result<C, String> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string().trim_end().to_owned())?;
     let mut given = BTreeSet::new();

@@ -6,7 +6,7 @@
 //! ```
 //! Ends in the opposite order. A failed write or sync of the log ends the process: nothing may be acknowledged that is not on disk.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use ::pd::EmbeddedPd;
 use anyhow::{Context as _, Result};
@@ -18,61 +18,30 @@ use txn::{Storage, StorageOptions};
 use crate::{
     cli::Cli,
     config::Config,
-    front::{self, Front, Signals},
-    logging,
+    front::{self, Front},
+    process::{self, EXIT_STORE_FAILED, Signals},
     store_metrics::StoreMetrics,
 };
-
-/// Exit code of a process that stopped because its store failed.
-pub(crate) const EXIT_STORE_FAILED: i32 = 3;
 
 /// Reads the configuration, serves until a signal says stop.
 pub fn run(cli: &Cli) -> Result<()> {
     let (config, notes) = configuration(cli)?;
-    logging::start(config.effective_log_level(), &config.log.format)?;
+    process::prepare(&config.log_level, &config.log)?;
     for note in notes {
         tracing::info!("{note}");
     }
-    raise_descriptor_limit();
-    let runtime = front::background_runtime(&config)?;
-    let served = runtime.block_on(serve(config));
-    runtime.shutdown_timeout(Duration::from_secs(2));
-    served
+    process::run(front::background_runtime(&config)?, serve(config))
 }
 
 /// The file's settings with the flags' over them.
 fn configuration(cli: &Cli) -> Result<(Config, Vec<String>)> {
-    let (mut config, notes) = match &cli.config {
+    let (mut config, notes) = match &cli.common.config {
         Some(path) => Config::load(path)?,
         None => (Config::default(), Vec::new()),
     };
-    if let Some(directory) = &cli.data_dir {
-        config.data_dir = directory.to_string_lossy().into_owned();
-    }
-    if let Some(host) = &cli.host {
-        config.host.clone_from(host);
-    }
-    config.port = cli.port.unwrap_or(config.port);
-    if let Some(port) = cli.status_port {
-        config.status.status_port = port;
-        config.server.status_addr.clear();
-    }
-    if let Some(level) = &cli.log_level {
-        config.log_level.clone_from(level);
-    }
+    process::override_settings([(&cli.data_dir, &mut config.data_dir), (&cli.common.log_level, &mut config.log_level)]);
+    front::override_listen(&mut config, &cli.listen);
     Ok((config, notes))
-}
-
-/// Every connection takes a descriptor, and so does every table file.
-pub fn raise_descriptor_limit() {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: both calls get a pointer to a local variable of the type they want.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 && limit.rlim_cur < limit.rlim_max {
-            limit.rlim_cur = limit.rlim_max;
-            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
-        }
-    }
 }
 
 async fn serve(config: Config) -> Result<()> {
@@ -81,9 +50,8 @@ async fn serve(config: Config) -> Result<()> {
     let registry = prometheus::Registry::new();
     let of_store = StoreMetrics::new(store.engine.clone(), store.commits.clone());
     registry.register(Box::new(of_store)).context("cannot register the store's metrics")?;
-    let data_dir = std::path::absolute(&config.data_dir).unwrap_or_else(|_| PathBuf::from(&config.data_dir));
-    let relaxed = if config.raftstore.sync_log { "" } else { " (relaxed durability: sync-log = false)" };
-    let data = format!("data: {}{relaxed}", data_dir.display());
+    let data_dir = process::shown(config.data_dir.as_ref());
+    let data = format!("data: {}{}", data_dir.display(), process::durability_note(config.raftstore.sync_log));
     front::serve(Front { client: store.client.clone(), config: &config, data_dir: config.data_dir.clone(), data, registry }, signals)
         .await?;
     tokio::task::spawn_blocking(move || {

@@ -4,43 +4,31 @@
 //!   client ─ domain ─ server (MySQL port), status server          ends in the opposite order, on a signal or SHUTDOWN
 //! ```
 
-use std::{io::Write as _, net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result};
 use client::Client;
 use session::{Domain, DomainConfig, PasswordHasher};
 use sql::{Metrics, Server, ServerConfig, StatusServer, WorkerOptions};
-use tokio::{
-    runtime::Runtime,
-    signal::unix::{Signal, SignalKind, signal},
-};
+use tokio::runtime::Runtime;
 use wire::auth::Plugin;
 
-use crate::config::Config;
+use crate::{
+    cli::ListenArgs,
+    config::Config,
+    process::{self, Signals},
+};
 
 /// Threads for work behind the connections.
 const BACKGROUND_THREADS: usize = 2;
 
-/// What tells a process to stop.
-pub struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    /// Signals that come from now on do not end the process by themselves.
-    pub fn listen() -> Result<Self> {
-        let terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
-        let interrupt = signal(SignalKind::interrupt()).context("cannot wait for SIGINT")?;
-        Ok(Self { terminate, interrupt })
-    }
-
-    /// The next signal's name.
-    pub async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
+/// Puts the flags that were given over the file's settings.
+pub fn override_listen(config: &mut Config, args: &ListenArgs) {
+    process::override_settings([(&args.host, &mut config.host)]);
+    config.port = args.port.unwrap_or(config.port);
+    if let Some(port) = args.status_port {
+        config.status.status_port = port;
+        config.server.status_addr.clear();
     }
 }
 
@@ -130,9 +118,7 @@ fn banner(mysql: SocketAddr, status: Option<SocketAddr>, data: &str) {
         text += &format!("  status: http://{status}/status\n");
     }
     text += &format!("  {data}\n  connect with: mysql --host {host} --port {} --user root\n", mysql.port());
-    // Whoever started the server may have closed its output; that is no reason not to serve.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    let _ = std::io::stdout().flush();
+    process::announce(&text);
 }
 
 /// Stored forms of passwords, as the protocol's plugins define them.

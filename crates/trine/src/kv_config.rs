@@ -8,14 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{self, ConfigError, LogSection};
 
-/// Known keys that the defaults do not show because they are empty there.
-const OPTIONAL_KEYS: [&str; 4] = [
-    "rocksdb.block-cache-size",
-    "rocksdb.defaultcf.block-cache-size",
-    "rocksdb.writecf.block-cache-size",
-    "rocksdb.lockcf.block-cache-size",
-];
-
 /// Everything a file can say.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
@@ -176,14 +168,11 @@ impl Default for SplitSection {
 impl KvConfig {
     /// Reads a file.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        let fail = |what: String| ConfigError::new(format!("configuration file {}: {what}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
-        config::parse_checked(&text, &OPTIONAL_KEYS).map_err(fail)
+        config::load(path, Self::parse)
     }
 
-    /// The log level in force: the top-level key, then `[log]`, then `info`.
-    pub fn effective_log_level(&self) -> &str {
-        [&self.log_level, &self.log.level].into_iter().find(|level| !level.is_empty()).map_or("info", String::as_str)
+    fn parse(text: &str) -> Result<Self, String> {
+        config::parse_checked(text, &config::OPTIONAL_ENGINE_KEYS)
     }
 
     /// Settings of replication.
@@ -217,12 +206,12 @@ mod tests {
         let text = "log-level = \"error\"\n[server]\nstatus-addr = \"0.0.0.0:20180\"\ngrpc-concurrency = 6\n[readpool.storage]\n\
                     normal-concurrency = 10\n[rocksdb.defaultcf]\nblock-cache-size = \"14GB\"\n[rocksdb.writecf]\nblock-cache-size = \"8GB\"\n\
                     [rocksdb.lockcf]\nblock-cache-size = \"1GB\"\n[raftstore]\napply-pool-size = 3\nstore-pool-size = 3\n";
-        let config: KvConfig = config::parse_checked(text, &OPTIONAL_KEYS).expect("the file of the reports");
+        let config = KvConfig::parse(text).expect("the file of the reports");
         assert_eq!((config.raft().store_pool_size, config.server.grpc_concurrency), (3, 6));
-        assert_eq!(config.effective_log_level(), "error");
-        let relaxed: KvConfig = config::parse_checked("[raftstore]\nsync-log = false", &OPTIONAL_KEYS).expect("valid");
+        assert_eq!(config.log.level_under(&config.log_level), "error");
+        let relaxed = KvConfig::parse("[raftstore]\nsync-log = false").expect("valid");
         assert!(!relaxed.raft().sync_log);
-        let error = config::parse_checked::<KvConfig>("[raftstore]\nstore-pol-size = 3", &OPTIONAL_KEYS).expect_err("unknown");
+        let error = KvConfig::parse("[raftstore]\nstore-pol-size = 3").expect_err("unknown");
         assert!(error.contains("raftstore.store-pool-size"), "{error}");
     }
 }

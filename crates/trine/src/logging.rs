@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use tracing_subscriber::{EnvFilter, fmt::time::UtcTime};
 
 /// Levels that can be asked for.
-const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
+pub const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 
 /// Starts logging at `level`, as text or JSON lines.
 pub fn start(level: &str, format: &str) -> Result<()> {

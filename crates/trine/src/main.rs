@@ -10,6 +10,7 @@ mod logging;
 mod pd;
 mod pd_config;
 mod playground;
+mod process;
 mod sql;
 mod store_metrics;
 

@@ -59,14 +59,11 @@ impl Default for PdConfig {
 impl PdConfig {
     /// Reads a file.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        let fail = |what: String| ConfigError::new(format!("configuration file {}: {what}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
-        config::parse_checked(&text, &[]).map_err(fail)
+        config::load(path, Self::parse)
     }
 
-    /// The log level in force: the top-level key, then `[log]`, then `info`.
-    pub fn effective_log_level(&self) -> &str {
-        [&self.log_level, &self.log.level].into_iter().find(|level| !level.is_empty()).map_or("info", String::as_str)
+    fn parse(text: &str) -> Result<Self, String> {
+        config::parse_checked(text, &[])
     }
 
     /// The directory; each name has one of its own by default.
@@ -96,14 +93,14 @@ mod tests {
     #[test]
     fn report_file_is_accepted_as_it_is() {
         let text = "[log]\nlevel = \"info\"\n[replication]\nlocation-labels = [\"region\", \"zone\", \"rack\", \"host\"]\n";
-        let config: PdConfig = config::parse_checked(text, &[]).expect("valid");
+        let config = PdConfig::parse(text).expect("valid");
         assert_eq!(config.replication.location_labels, ["region", "zone", "rack", "host"]);
-        assert_eq!(config.effective_log_level(), "info");
+        assert_eq!(config.log.level_under(&config.log_level), "info");
     }
 
     #[test]
     fn unknown_key_is_named_with_the_nearest_known_one() {
-        let error = config::parse_checked::<PdConfig>("[replication]\nmax-replica = 3", &[]).expect_err("unknown");
+        let error = PdConfig::parse("[replication]\nmax-replica = 3").expect_err("unknown");
         assert_eq!(error, "unknown key `replication.max-replica`; the nearest known key is `replication.max-replicas`");
     }
 

@@ -9,9 +9,8 @@ use env::Env;
 use crate::{
     cli::SqlArgs,
     config::Config,
-    embedded::raise_descriptor_limit,
-    front::{self, Front, Signals},
-    logging,
+    front::{self, Front},
+    process::{self, Signals},
 };
 
 /// How long the locks of a server that has died stand in the way of the others.
@@ -20,37 +19,23 @@ const LOCK_TTL: Duration = Duration::from_secs(8);
 /// Reads the configuration, serves until a signal says stop.
 pub fn run(args: &SqlArgs) -> Result<()> {
     let config = configuration(args)?;
-    logging::start(config.effective_log_level(), &config.log.format)?;
-    raise_descriptor_limit();
-    let runtime = front::background_runtime(&config)?;
-    let served = runtime.block_on(serve(config));
-    runtime.shutdown_timeout(Duration::from_secs(2));
-    served
+    process::prepare(&config.log_level, &config.log)?;
+    process::run(front::background_runtime(&config)?, serve(config))
 }
 
 /// The file's settings with the flags' over them.
 fn configuration(args: &SqlArgs) -> Result<Config> {
-    let mut config = match &args.config {
+    let mut config = match &args.common.config {
         // The settings that mean nothing in one process are others here.
         Some(path) => Config::load(path)?.0,
         None => Config::default(),
     };
-    let flags = [
+    process::override_settings([
         (&args.pd, &mut config.path),
-        (&args.host, &mut config.host),
         (&args.advertise_address, &mut config.advertise_address),
-        (&args.log_level, &mut config.log_level),
-    ];
-    for (flag, setting) in flags {
-        if let Some(value) = flag {
-            setting.clone_from(value);
-        }
-    }
-    config.port = args.port.unwrap_or(config.port);
-    if let Some(port) = args.status_port {
-        config.status.status_port = port;
-        config.server.status_addr.clear();
-    }
+        (&args.common.log_level, &mut config.log_level),
+    ]);
+    front::override_listen(&mut config, &args.listen);
     Ok(config)
 }
 

@@ -13,6 +13,7 @@
 //! | `in_flight` | readers see commits whose timestamp is decided and whose write is not applied | yes, with the commits |
 //! | `max_ts` | commit timestamps decided here are above every read | starts above all timestamps handed out |
 //! | `pessimistic_locks` | locks of running transactions | yes, with the transactions |
+//! | `recent` | records that statements have just read, for the commits that replace them | rebuilt |
 //! | `lock_wait`, `deadlock` | who waits for whom, in which order | yes |
 //! | `record_floor`, lock count, `garbage` | lookups and compactions that can be saved | rebuilt, or start cautious |
 //! | `safe_point` | what may not be read or begun any more | persisted |
@@ -38,6 +39,7 @@ mod lock_wait;
 mod max_ts;
 mod pessimistic_locks;
 mod range_scanner;
+mod recent;
 mod record_floor;
 mod safe_point;
 mod storage;

@@ -19,6 +19,7 @@ use crate::{
     lock_wait::LockWaitQueues,
     max_ts::MaxTs,
     pessimistic_locks::PessimisticLocks,
+    recent::RecentRecords,
     record_floor::TxnRecordFloor,
     safe_point::SafePoints,
     store_wide::{SAFE_POINT_KEY, StoreWide},
@@ -78,6 +79,7 @@ pub(crate) struct Inner<E: Engine> {
     pub(crate) max_ts: MaxTs,
     pub(crate) in_flight: InFlightCommits,
     pub(crate) pessimistic: PessimisticLocks,
+    pub(crate) recent: RecentRecords,
     pub(crate) waits: LockWaitQueues,
     /// Locks in the engine; see [`Inner::no_stored_locks`].
     stored_locks: AtomicI64,
@@ -109,6 +111,8 @@ impl<E: Engine> Inner<E> {
 impl<E: Engine> Storage<E> {
     /// Opens a store over an engine, and over what makes its writes durable. Waits for the disk: called once, at start-up.
     pub fn open(engine: E, writes: impl WriteQueue, options: StorageOptions) -> Result<Self> {
+        // Under regions records are replaced by what other stores propose, too.
+        let recent = if options.store_wide.is_none() { RecentRecords::new() } else { RecentRecords::off() };
         let store_wide = match options.store_wide {
             Some(shared) => shared,
             None => StoreWide::open(&engine, options.filter_safe_point)?,
@@ -123,6 +127,7 @@ impl<E: Engine> Storage<E> {
             max_ts: MaxTs::new(options.max_ts),
             in_flight: InFlightCommits::default(),
             pessimistic: PessimisticLocks::default(),
+            recent,
             waits: store_wide.waits,
             stored_locks: AtomicI64::new(stored_locks as i64),
             safe_points: store_wide.safe_points,

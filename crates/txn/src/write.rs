@@ -18,8 +18,9 @@
 use std::sync::Arc;
 
 use base::TimeStamp;
+use bytes::Bytes;
 use engine::{Cf, Engine, ReadTier, SpaceUse, WriteOp};
-use mvcc::{KnownEmpty, MvccReader, MvccTxn, TxnRecord};
+use mvcc::{KnownEmpty, MemoryLocks, MvccReader, MvccTxn, TxnRecord};
 use smallvec::SmallVec;
 
 use crate::{
@@ -27,6 +28,7 @@ use crate::{
     garbage,
     in_flight::Publication,
     latch::LatchGuard,
+    recent::Places,
     storage::{Inner, Storage},
 };
 
@@ -67,12 +69,22 @@ struct Processed<A> {
     publication: Option<Publication>,
 }
 
+impl<E: Engine> MemoryLocks for Inner<E> {
+    fn pessimistic_lock(&self, key: &[u8]) -> Option<mvcc::Lock> {
+        self.pessimistic.pessimistic_lock(key)
+    }
+
+    fn known_record(&self, key: &[u8]) -> Option<Option<Bytes>> {
+        self.pessimistic.known_record(key).or_else(|| self.recent.known(key).map(Some))
+    }
+}
+
 impl<E: Engine> Inner<E> {
     fn process<C: Command>(&self, command: &C, tier: ReadTier) -> Result<Processed<C::Answer>> {
         let floor_passed =
             command.start_ts().is_some_and(|start_ts| command.keys().all(|key| !self.record_floor.may_concern(key, start_ts)));
         let known_empty = KnownEmpty { lock: self.no_stored_locks(), txn: floor_passed };
-        let reader = MvccReader::new(&self.engine).with_tier(tier).with_memory_locks(&self.pessimistic).with_known_empty(known_empty);
+        let reader = MvccReader::new(&self.engine).with_tier(tier).with_memory_locks(self).with_known_empty(known_empty);
         let mut context = ProcessContext { inner: self, reader, txn: MvccTxn::new(), publication: None };
         let answer = command.process(&mut context)?;
         let ProcessContext { txn, publication, .. } = context;
@@ -99,10 +111,11 @@ impl<E: Engine> Storage<E> {
         let Processed { answer, mut txn, publication } = processed;
         let garbage = GarbageByPrefix::of(command, &txn);
         let batch = std::mem::take(&mut txn.batch);
+        let places = if batch.is_empty() { Places::new() } else { self.inner.recent.places(command.keys()) };
         if txn.garbage.txn_records > 0 {
             self.raise_record_floor(&batch)?;
         }
-        let completion = Completion { inner: self.inner.clone(), txn, publication, garbage, latches };
+        let completion = Completion { inner: self.inner.clone(), txn, publication, garbage, places, latches };
         if batch.is_empty() {
             completion.complete();
             return Ok(answer);
@@ -149,6 +162,8 @@ struct Completion<E: Engine> {
     txn: MvccTxn,
     publication: Option<Publication>,
     garbage: GarbageByPrefix,
+    /// Of records that are no longer current.
+    places: Places,
     latches: LatchGuard,
 }
 
@@ -199,7 +214,8 @@ impl GarbageByPrefix {
 impl<E: Engine> Completion<E> {
     /// The write is applied.
     fn complete(self) {
-        let Self { inner, txn, publication, garbage, latches } = self;
+        let Self { inner, txn, publication, garbage, places, latches } = self;
+        inner.recent.forget(&places);
         for (key, lock) in txn.memory_locks {
             inner.pessimistic.put(key, lock);
         }

@@ -9,7 +9,7 @@ use engine::EngineRead;
 
 use crate::{
     Commit, CurrentVersion, Error, LoadedLock, Lock, LockKind, LockPlace, MvccReader, MvccTxn, RecordBytes, Result, TxnStatus,
-    WriteConflictReason, guards, reader::KeyState, record::HEADER_LEN,
+    WriteConflictReason, guards, reader::KeyState, record::RECORD_HEADER_LEN,
 };
 
 /// What all keys of a request have in common.
@@ -77,7 +77,7 @@ pub fn pessimistic_lock<R: EngineRead>(
     let record = props.return_record.then(|| state.current.as_ref().map(|current| Bytes::copy_from_slice(current.record())));
     let value_of = |existing: &CurrentVersion<RecordBytes<R::Value<'_>>>| match &record {
         // One copy serves both.
-        Some(Some(record)) => record.slice(HEADER_LEN..),
+        Some(Some(record)) => record.slice(RECORD_HEADER_LEN..),
         _ => Bytes::copy_from_slice(existing.value()),
     };
     let value = existing.filter(|_| props.return_value || conflict_ts.is_some()).map(value_of);

@@ -57,7 +57,10 @@ pub fn record(cf: Cf, key: &[u8], value: &[u8]) -> String {
     match cf {
         Cf::Data => {
             let record = DataRecord::decode(key, value).expect("a data record");
-            format!("data {}@{} {:?} by {} {}", user_key(key), ts(record.commit_ts), record.kind, ts(record.start_ts), text(record.value))
+            let before =
+                record.before.map(|before| format!("before @{} by {} {}", ts(before.commit_ts), ts(before.start_ts), text(before.value)));
+            let rest = before.unwrap_or_else(|| text(record.value));
+            format!("data {}@{} {:?} by {} {rest}", user_key(key), ts(record.commit_ts), record.kind, ts(record.start_ts))
         }
         Cf::History => {
             let (key_text, commit_ts) = versioned_key(key);

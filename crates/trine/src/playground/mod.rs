@@ -19,7 +19,7 @@ use self::{
     child::Child,
     layout::{Layout, Role},
 };
-use crate::{cli::PlaygroundArgs, front::Signals};
+use crate::{cli::PlaygroundArgs, process::Signals};
 
 /// Between two looks whether all processes are still there.
 const LOOK_EVERY: Duration = Duration::from_millis(200);

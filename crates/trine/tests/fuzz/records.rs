@@ -2,21 +2,32 @@
 
 use base::TimeStamp;
 use bytes::Bytes;
-use engine::{Cf, Decision};
-use mvcc::{DataRecord, HistoryRecord, Lock, LockKind, TxnRecord, VersionKind};
+use engine::{Cf, Decision, WriteBatch, WriteOp};
+use mvcc::{Before, DataRecord, HistoryRecord, Lock, LockKind, TxnRecord, VersionKind};
 
 use crate::mutation::fuzz;
 
 const KEY: &[u8] = b"zkey";
 
+fn bytes_of(record: &DataRecord<'_>) -> Vec<u8> {
+    let mut batch = WriteBatch::new();
+    record.put(&mut batch, KEY);
+    match batch.iter().next() {
+        Some(WriteOp::Put { value, .. }) => value.to_vec(),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn versions() {
-    let data = DataRecord { commit_ts: TimeStamp(20), start_ts: TimeStamp(10), kind: VersionKind::Put, value: b"value" };
+    let data = DataRecord { commit_ts: TimeStamp(20), start_ts: TimeStamp(10), kind: VersionKind::Put, value: b"value", before: None };
+    let before = Some(Before { commit_ts: TimeStamp(20), start_ts: TimeStamp(10), value: b"value" });
+    let deleted = DataRecord { commit_ts: TimeStamp(40), start_ts: TimeStamp(30), kind: VersionKind::Delete, value: b"", before };
     let history = HistoryRecord { start_ts: TimeStamp(5), superseded_ts: TimeStamp(20), kind: VersionKind::Delete, value: b"" };
-    let seeds = vec![[&data.header()[..], b"value"].concat(), history.header().to_vec()];
+    let seeds = vec![bytes_of(&data), bytes_of(&deleted), history.header().to_vec()];
     fuzz("versions", seeds, |input| {
         let data = DataRecord::decode(KEY, input).is_ok_and(|record| {
-            assert_eq!([&record.header()[..], record.value].concat(), input);
+            assert_eq!(bytes_of(&record), input);
             true
         });
         let history = HistoryRecord::decode(KEY, input).is_ok_and(|record| {
@@ -65,11 +76,11 @@ fn fates_of_transactions() {
 /// The filter runs on a thread of RocksDB, where a panic would end the process: whatever cannot be read is kept.
 #[test]
 fn garbage_decisions() {
-    let data = DataRecord { commit_ts: TimeStamp(20), start_ts: TimeStamp(10), kind: VersionKind::Delete, value: b"" };
+    let data = DataRecord { commit_ts: TimeStamp(20), start_ts: TimeStamp(10), kind: VersionKind::Delete, value: b"", before: None };
     let history = HistoryRecord { start_ts: TimeStamp(5), superseded_ts: TimeStamp(20), kind: VersionKind::Put, value: b"v" };
     let txn = TxnRecord::RolledBack { protected: false };
     let mut seeds = Vec::new();
-    for value in [data.header().to_vec(), history.header().to_vec(), txn.encode().to_vec()] {
+    for value in [bytes_of(&data), history.header().to_vec(), txn.encode().to_vec()] {
         let key = mvcc::txn_key(&mvcc::encode_key(b"k"), TimeStamp(10));
         seeds.push([&[key.len() as u8][..], &key, &value].concat());
     }

@@ -31,7 +31,7 @@ impl<E: Engine> Storage<E> {
             };
             self.inner.writes.submit(batch, SpaceUse::Essential, Box::new(on_done));
             receiver.await.map_err(|_| Error::Stopped)??;
-            self.inner.forget_locks(&range, locks);
+            self.inner.forget_range(&range, locks);
         }
         Ok(DeleteRangeResponse::default())
     }
@@ -52,7 +52,7 @@ impl<E: Engine> Storage<E> {
         let job = move || {
             let (start, end) = engine_bounds(&range);
             inner.engine.unsafe_destroy_range(&start, &end)?;
-            inner.forget_locks(&range, locks);
+            inner.forget_range(&range, locks);
             Ok(())
         };
         self.inner.env.run_blocking(job).await.unwrap_or(Err(Error::Stopped))
@@ -60,8 +60,9 @@ impl<E: Engine> Storage<E> {
 }
 
 impl<E: Engine> Inner<E> {
-    /// The range has gone, with so many stored locks: those in memory go too.
-    fn forget_locks(&self, range: &KeyRange, stored: usize) {
+    /// The range has gone, with so many stored locks: what is in memory goes too.
+    fn forget_range(&self, range: &KeyRange, stored: usize) {
+        self.recent.forget_all();
         self.add_stored_locks(-(stored as i64));
         for (key, lock) in self.pessimistic.list(|key, _| range.contains(key)) {
             self.pessimistic.remove(&key, lock.start_ts);

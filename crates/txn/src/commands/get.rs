@@ -5,7 +5,7 @@
 use base::TimeStamp;
 use bytes::Bytes;
 use engine::{Engine, ReadTier};
-use mvcc::{LockPolicy, MvccReader};
+use mvcc::{LockPolicy, MvccReader, RECORD_HEADER_LEN, VersionValue};
 use proto::kvrpcpb::{GetRequest, GetResponse};
 
 use crate::{
@@ -19,10 +19,10 @@ impl<E: Engine> Storage<E> {
         let ts = TimeStamp(request.version);
         self.wait_for_commits_in_flight(&request.key, ts).await?;
         let policy = lock_policy(request.context.as_deref(), self.inner.no_stored_locks());
-        let value = match self.inner.read_key(&request.key, ts, &policy, ReadTier::CacheOnly) {
+        let value = match self.inner.read_and_remember(&request.key, ts, &policy, ReadTier::CacheOnly) {
             Err(mvcc::Error::Engine(engine::Error::WouldBlock)) => {
                 let inner = self.inner.clone();
-                let job = move || inner.read_key(&request.key, ts, &policy, ReadTier::Any);
+                let job = move || inner.read_and_remember(&request.key, ts, &policy, ReadTier::Any);
                 self.inner.env.run_blocking(job).await.ok_or(Error::Stopped)?
             }
             value => value,
@@ -53,8 +53,29 @@ impl<E: Engine> Inner<E> {
     #[inline]
     pub(crate) fn read_key(&self, key: &[u8], ts: TimeStamp, policy: &LockPolicy, tier: ReadTier) -> mvcc::Result<Option<Bytes>> {
         let value = MvccReader::new(&self.engine).with_tier(tier).get(key, ts, policy)?.map(|value| Bytes::copy_from_slice(&value));
-        // Rule 2, after the read: compaction may have taken the version while it was read.
-        mvcc::guards::readable_at(ts, self.safe_points.readable_floor())?;
+        self.check_still_readable(ts)?;
         Ok(value)
+    }
+
+    /// [`Inner::read_key`] for a transaction that may be about to replace what it reads. Statements that read the newest version write nothing.
+    #[inline]
+    fn read_and_remember(&self, key: &Bytes, ts: TimeStamp, policy: &LockPolicy, tier: ReadTier) -> mvcc::Result<Option<Bytes>> {
+        let visit = if ts.is_max() { None } else { self.recent.visit(key) };
+        let value = MvccReader::new(&self.engine).with_tier(tier).get(key, ts, policy)?.map(|value| match (value, visit) {
+            (VersionValue::Current(record), Some(visit)) => {
+                let record = Bytes::copy_from_slice(&record);
+                visit.remember(key, &record);
+                record.slice(RECORD_HEADER_LEN..)
+            }
+            (value, _) => Bytes::copy_from_slice(&value),
+        });
+        self.check_still_readable(ts)?;
+        Ok(value)
+    }
+
+    /// Rule 2, after a read: compaction may have taken the version while it was read.
+    #[inline]
+    fn check_still_readable(&self, ts: TimeStamp) -> mvcc::Result<()> {
+        mvcc::guards::readable_at(ts, self.safe_points.readable_floor())
     }
 }

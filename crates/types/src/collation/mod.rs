@@ -142,6 +142,27 @@ impl Collation {
         }
     }
 
+    /// Appends the first `limit` bytes of the sort key; answers whether there may be more.
+    pub fn leading_sort_key(self, text: &[u8], limit: usize, out: &mut Vec<u8>) -> bool {
+        if self == Self::Utf8mb4_0900AiCi {
+            return uca0900::leading_sort_key(text, limit, out);
+        }
+        let start = out.len();
+        self.sort_key(text, out);
+        let cut = out.len() - start > limit;
+        out.truncate(start + limit);
+        cut
+    }
+
+    /// Appends bytes that are the same for two strings if, and only if, they are equal: shorter than sort keys, and in no order.
+    #[inline]
+    pub fn equality_key(self, text: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::Utf8mb4_0900AiCi => uca0900::equality_key(text, out),
+            _ => self.sort_key(text, out),
+        }
+    }
+
     /// Feeds a hasher so that equal strings hash equally.
     #[inline]
     pub fn hash(self, text: &[u8], state: &mut impl Hasher) {

@@ -14,6 +14,9 @@
 //! ICU's root is CLDR's, MySQL's is the plain table of Unicode 9.0. They agree on the order of ASCII and on which letters are equal; they differ
 //! for typographic quotes (`’` equals `'` here), for characters newer than Unicode 9.0, and in the order of some symbols.
 //!
+//! Where only equality counts, ASCII is written as ranks among its weights, a byte a character; other text that happens to be equal to ASCII
+//! (`é` equals `e`) is found by reading its sort key back.
+//!
 //! ASCII has no contractions and no expansions in this collation, so text of ASCII alone takes a path of its own: the same
 //! weights from a table of 128 entries, the same compression, hence the same bytes. What a character adds depends on nothing but itself and the
 //! first byte its predecessor may share, and few first bytes are shared in ASCII: all answers are tabulated, one load a character.
@@ -53,6 +56,8 @@ struct Ascii {
     passes_on: [u8; 128],
     /// What a character adds behind a predecessor that passes on a number: `steps[number][character]`.
     steps: [[Step; 128]; PASSED_ON],
+    /// The characters whose step behind such a predecessor begins with a byte, one for each weight: `readings[number][byte]`.
+    readings: Vec<[Vec<u8>; 256]>,
 }
 
 /// What a character adds to a sort key: from the lowest byte up to five bytes of the key; in the highest byte how many of them count; below it
@@ -82,8 +87,14 @@ static ASCII: LazyLock<Ascii> = LazyLock::new(|| {
         icu_sort_key(text, &mut key);
         key
     };
-    let mut ascii =
-        Ascii { weights: [0; 128], ranks: [0; 128], shares_first_byte: [false; 128], passes_on: [0; 128], steps: [[0; 128]; PASSED_ON] };
+    let mut ascii = Ascii {
+        weights: [0; 128],
+        ranks: [0; 128],
+        shares_first_byte: [false; 128],
+        passes_on: [0; 128],
+        steps: [[0; 128]; PASSED_ON],
+        readings: Vec::new(),
+    };
     for c in 0..128u8 {
         let key = key_of(&[c]);
         let at = usize::from(c);
@@ -128,6 +139,37 @@ fn tabulate_steps(ascii: &mut Ascii) {
             let bytes = Step::from_le_bytes(added.try_into().expect("it was made that long"));
             ascii.steps[number][at] = bytes | len | if ascii.weights[at] == 0 { IGNORABLE } else { 0 };
         }
+        ascii.readings.push(readings(&ascii.weights, &ascii.steps[number]));
+    }
+}
+
+/// One character of each weight, by the first byte of its step.
+fn readings(weights: &[u32; 128], steps: &[Step; 128]) -> [Vec<u8>; 256] {
+    let mut readings = std::array::from_fn(|_| Vec::new());
+    for at in 0..128 {
+        if weights[at] != 0 && !weights[..at].contains(&weights[at]) {
+            readings[usize::from(steps[at] as u8)].push(at as u8);
+        }
+    }
+    readings
+}
+
+impl Ascii {
+    /// The ranks of the characters of a string of ASCII with this sort key, if there is one.
+    fn ranks_behind(&self, mut key: &[u8]) -> Option<Vec<u8>> {
+        let mut ranks = Vec::with_capacity(key.len());
+        let mut before = 0;
+        while let Some(first) = key.first() {
+            let step_of = |&&at: &&u8| {
+                let step = self.steps[before][usize::from(at)];
+                key.starts_with(&step.to_le_bytes()[..(step >> LEN_SHIFT) as usize])
+            };
+            let at = usize::from(*self.readings[before][usize::from(*first)].iter().find(step_of)?);
+            key = &key[(self.steps[before][at] >> LEN_SHIFT) as usize..];
+            before = usize::from(self.passes_on[at]);
+            ranks.push(self.ranks[at]);
+        }
+        Some(ranks)
     }
 }
 
@@ -183,6 +225,52 @@ fn sort_key_ascii(text: &[u8], out: &mut Vec<u8>) {
     if ignorable & IGNORABLE != 0 {
         out.truncate(start);
         sort_key_with_ignorables(ascii, text, out);
+    }
+}
+
+/// Appends the first `limit` bytes of the sort key; answers whether there are more.
+pub fn leading_sort_key(text: &[u8], limit: usize, out: &mut Vec<u8>) -> bool {
+    let start = out.len();
+    // Every character of ASCII adds a byte at least, but for ignorable ones.
+    let ascii = text.is_ascii();
+    sort_key(if ascii { &text[..text.len().min(limit)] } else { text }, out);
+    if out.len() - start < limit && ascii && text.len() > limit {
+        out.truncate(start);
+        sort_key(text, out);
+    }
+    let cut = out.len() - start >= limit;
+    out.truncate(start + limit);
+    cut
+}
+
+/// Begins what [`equality_key`] writes for text that is equal to no ASCII; no rank.
+const NOT_ASCII: u8 = 0xff;
+
+/// Appends bytes that are the same for two strings if, and only if, they are equal.
+#[inline]
+pub fn equality_key(text: &[u8], out: &mut Vec<u8>) {
+    let ascii = &*ASCII;
+    let start = out.len();
+    if text.is_ascii() {
+        let mut least = u8::MAX;
+        out.extend(text.iter().map(|&byte| {
+            let rank = ascii.ranks[usize::from(byte & 0x7f)];
+            least = least.min(rank);
+            rank
+        }));
+        if least == 0 {
+            out.truncate(start);
+            out.extend(text.iter().map(|&byte| ascii.ranks[usize::from(byte & 0x7f)]).filter(|rank| *rank != 0));
+        }
+        return;
+    }
+    icu_sort_key(text, out);
+    match ascii.ranks_behind(&out[start..]) {
+        Some(ranks) => {
+            out.truncate(start);
+            out.extend(ranks);
+        }
+        None => out.insert(start, NOT_ASCII),
     }
 }
 
@@ -248,9 +336,48 @@ mod tests {
         }
 
         #[test]
+        fn equality_keys_are_equal_for_equal_strings_only(a in "[\\x00-\\x02a-cA-C0-2 _.éÉßçàÄ漢ﬁ\u{300}-\u{301}]{0,5}", b in "[\\x00-\\x02a-cA-C0-2 _.éÉßçàÄ漢ﬁ\u{300}-\u{301}]{0,5}") {
+            let key_of = |text: &str| {
+                let mut out = b"before".to_vec();
+                equality_key(text.as_bytes(), &mut out);
+                out
+            };
+            prop_assert_eq!(key_of(&a) == key_of(&b), key(&a) == key(&b));
+        }
+
+        #[test]
+        fn ascii_is_read_back_from_its_sort_key(text in "[\\x00-\\x7f]{0,24}") {
+            let mut ranks = Vec::new();
+            equality_key(text.as_bytes(), &mut ranks);
+            prop_assert_eq!(ASCII.ranks_behind(&key(&text)), Some(ranks));
+        }
+
+        #[test]
+        fn leading_sort_keys_are_the_beginning(text in "[\\x00-\\x02a-zA-Z0-9 _.éß漢]{0,24}|[\\x00-\\x7f]{0,24}", limit in 1..20usize) {
+            let (whole, mut out) = (key(&text), b"x".to_vec());
+            let cut = leading_sort_key(text.as_bytes(), limit, &mut out);
+            prop_assert_eq!(&out[1..], &whole[..whole.len().min(limit)]);
+            prop_assert!(cut || whole.len() <= limit);
+        }
+
+        #[test]
         fn comparison_is_the_order_of_sort_keys(a in "[a-eA-E éÉßøØ漢字😀ﬁ\u{300}-\u{303}]{0,6}", b in "[a-eA-E éÉßøØ漢字😀ﬁ\u{300}-\u{303}]{0,6}") {
             prop_assert_eq!(compare(a.as_bytes(), b.as_bytes()), key(&a).cmp(&key(&b)));
         }
+    }
+
+    #[test]
+    fn steps_are_no_beginnings_of_each_other() {
+        let bytes = |step: Step| step.to_le_bytes()[..(step >> LEN_SHIFT) as usize].to_vec();
+        for (number, steps) in ASCII.steps.iter().enumerate().take(ASCII.readings.len()) {
+            let characters: Vec<usize> = ASCII.readings[number].iter().flatten().map(|at| usize::from(*at)).collect();
+            for a in &characters {
+                for b in characters.iter().filter(|b| *b != a) {
+                    assert!(!bytes(steps[*b]).starts_with(&bytes(steps[*a])), "behind {number}, {a} and {b}");
+                }
+            }
+        }
+        assert!(ASCII.ranks.iter().all(|rank| *rank != NOT_ASCII));
     }
 
     #[test]

@@ -140,9 +140,12 @@ impl Conversion<'_> {
     }
 
     fn store_decimal(&mut self, datum: DatumRef<'_>, ty: &FieldType) -> Result<Datum> {
-        let largest = |negative: bool| {
-            let max = Decimal::max_value(ty.flen.clamp(1, 65) as u8, ty.scale().unwrap_or(0));
-            if negative { max.neg() } else { max }
+        let (precision, scale) = (ty.flen.clamp(1, 65) as u8, ty.scale().unwrap_or(0));
+        let zero = Decimal::ZERO.at_scale(scale);
+        let largest = |negative: bool| match negative {
+            true if ty.unsigned => zero,
+            true => Decimal::max_value(precision, scale).neg(),
+            false => Decimal::max_value(precision, scale),
         };
         let of_double = |value: f64| Decimal::from_f64(value).map_err(|_| largest(value < 0.0));
         let value = match datum {
@@ -157,7 +160,7 @@ impl Conversion<'_> {
             DatumRef::Bytes(text) => {
                 let prefix = decimal_prefix(text);
                 if prefix.empty {
-                    return self.reject(incorrect("decimal", text), Datum::Decimal(Decimal::ZERO.at_scale(ty.scale().unwrap_or(0))));
+                    return self.reject(incorrect("decimal", text), Datum::Decimal(zero));
                 }
                 if prefix.overflow {
                     Err(largest(prefix.value.is_negative()))
@@ -170,11 +173,7 @@ impl Conversion<'_> {
         };
         let fitted = value.and_then(|value| {
             let below_zero = ty.unsigned && value.is_negative();
-            if below_zero {
-                Err(Decimal::ZERO.at_scale(ty.scale().unwrap_or(0)))
-            } else {
-                value.fit(ty.flen.clamp(1, 65) as u8, ty.scale().unwrap_or(0))
-            }
+            if below_zero { Err(zero) } else { value.fit(precision, scale) }
         });
         match fitted {
             Ok(fitted) => {

@@ -113,6 +113,8 @@ fn floats_and_decimals_are_rounded_to_their_column() {
     );
     check(&FieldType::decimal(5, 2), &[(1.005f64, "1.01 ~1265", "1.01 ~1265"), (1e300, "1264", "999.99 !1264")]);
     check(&FieldType::decimal(5, 0).with_unsigned(), &[(-1i64, "1264", "0 !1264"), (7, "7", "7")]);
+    check(&FieldType::decimal(5, 0).with_unsigned(), &[("-1e100", "1264", "0 !1264"), ("1e100", "1264", "99999 !1264")]);
+    check(&FieldType::decimal(5, 1).with_unsigned(), &[(-1e300f64, "1264", "0.0 !1264"), (1e300, "1264", "9999.9 !1264")]);
 }
 
 #[test]
