@@ -88,13 +88,13 @@ pub fn push_leading_keys(by: &[SortKey], ctx: &expr::EvalCtx, chunk: &Chunk, out
 }
 
 fn push_keys(by: &[SortKey], ctx: &expr::EvalCtx, chunk: &Chunk, limit: Option<usize>, out: &mut KeyRows) -> Result<bool> {
-    let columns = by.iter().map(|key| Ok(key.expr.eval_chunk(ctx, chunk)?)).collect::<Result<Vec<Column>>>()?;
+    let columns = by.iter().map(|key| Ok(key.expr.eval_vector(ctx, chunk)?)).collect::<Result<Vec<_>>>()?;
     let mut cut = false;
     for row in 0..chunk.rows() {
         out.push_with(|data| {
             for (at, (key, column)) in by.iter().zip(&columns).enumerate() {
                 let collation = key.expr.field_type().collation;
-                match column.datum_ref(row) {
+                match column.get(row) {
                     // Nothing follows, and a prefix is smaller: no escape is needed.
                     DatumRef::Bytes(text) if at + 1 == by.len() && !key.desc => {
                         data.push(VALUE);
