@@ -368,7 +368,7 @@ async fn long_strings_that_begin_alike_are_sorted_by_their_ends() {
             for id in start..start + 1000 {
                 let beginning = if numbers.below(rows) < alike { "the same beginning " } else { "" };
                 let number = 100_000 + numbers.below(900_000);
-                let text = if number % 5 == 0 { format!("{beginning}é{number}") } else { format!("{beginning}E{number}") };
+                let text = if number.is_multiple_of(5) { format!("{beginning}é{number}") } else { format!("{beginning}E{number}") };
                 let g = numbers.below(3);
                 values.push(format!("({id},{g},'{text}')"));
                 expected.push((text.replace('é', "e").to_lowercase(), g, id));

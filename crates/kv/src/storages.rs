@@ -6,16 +6,21 @@
 //!
 //! What a storage keeps in memory is about one region in one term of its leader, between two changes of its borders. When one of these changes, the
 //! storage is dropped and another one is opened when the next request comes: its max_ts is a fresh timestamp of the placement driver's oracle
-//! (rule 8), its count of locks is read from the engine. Pessimistic locks in memory are lost with the old one and are repaired when their
-//! transactions prewrite. What the old one has proposed is made before the new one opens, or is refused.
+//! (rule 8), its count of locks is read from the engine. What the old one has proposed is made before the new one opens, or is refused.
+//!
+//! Pessimistic locks in memory move on when borders change while the leader stays: the storage of a region inherits from the one it had before in the
+//! same term, and, in the first term of a region that was split off, from that of the region it was a part of. In between nobody else can have
+//! written. Storages are kept for that purpose for a while after they were replaced. When another store becomes leader, locks are lost, and are
+//! repaired when their transactions prewrite.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use base::TimeStamp;
+use codec::engine_key::{DATA_PREFIX, encode_engine_key};
 use engine::Engine;
-use env::{BoxFuture, Env};
-use parking_lot::RwLock;
-use proto::errorpb;
+use env::{BoxFuture, Env, Instant};
+use parking_lot::{Mutex, RwLock};
+use proto::{errorpb, metapb::Region};
 use raftstore::{RaftStore, ReadPermit, RegionEngine};
 use rustc_hash::FxHashMap;
 use tokio::sync::OnceCell;
@@ -32,6 +37,9 @@ pub trait Oracle: Send + Sync + 'static {
 /// How long a transaction waits for a lock when its request does not say so.
 const DEFAULT_LOCK_WAIT_MS: u64 = 1000;
 
+/// How long a storage that was replaced is kept for those that inherit from it.
+const KEPT_FOR_HEIRS: Duration = Duration::from_secs(60);
+
 type RegionStorage<E> = Storage<RegionEngine<E>>;
 
 struct Slot<E: Engine> {
@@ -47,11 +55,26 @@ pub(crate) struct Storages<E: Engine> {
     oracle: Arc<dyn Oracle>,
     store_wide: StoreWide,
     slots: RwLock<FxHashMap<u64, Arc<Slot<E>>>>,
+    replaced: Mutex<Vec<Replaced<E>>>,
+}
+
+/// A storage whose region has other borders now.
+struct Replaced<E: Engine> {
+    region_id: u64,
+    slot: Arc<Slot<E>>,
+    kept_until: Instant,
+}
+
+/// Whether a user key belongs to a region.
+fn contains(region: &Region, key: &[u8]) -> bool {
+    let mut engine_key = Vec::new();
+    encode_engine_key(key, &mut engine_key);
+    raftstore::region::contains(region, engine_key.strip_prefix(&[DATA_PREFIX]).unwrap_or_default())
 }
 
 impl<E: Engine> Storages<E> {
     pub(crate) fn new(raft: RaftStore<E>, env: Env, oracle: Arc<dyn Oracle>, store_wide: StoreWide) -> Self {
-        Self { raft, env, oracle, store_wide, slots: RwLock::default() }
+        Self { raft, env, oracle, store_wide, slots: RwLock::default(), replaced: Mutex::default() }
     }
 
     pub(crate) fn store_wide(&self) -> &StoreWide {
@@ -74,8 +97,35 @@ impl<E: Engine> Storages<E> {
             }
         }
         let slot = Arc::new(Slot { term: permit.term(), version: permit.version(), storage: OnceCell::new() });
-        slots.insert(permit.region_id(), slot.clone());
+        if let Some(replaced) = slots.insert(permit.region_id(), slot.clone()) {
+            self.keep(permit.region_id(), replaced);
+        }
         Some(slot)
+    }
+
+    fn keep(&self, region_id: u64, slot: Arc<Slot<E>>) {
+        let now = self.env.now();
+        let mut replaced = self.replaced.lock();
+        replaced.retain(|one| one.kept_until > now);
+        if slot.storage.get().is_some_and(|storage| storage.lock_counts().0 > 0) {
+            replaced.push(Replaced { region_id, slot, kept_until: now + KEPT_FOR_HEIRS });
+        }
+    }
+
+    /// The storage whose locks the one of a permission inherits.
+    fn ancestor(&self, permit: &ReadPermit) -> Option<RegionStorage<E>> {
+        let of_itself = || self.last_before(permit.region_id(), permit.term(), permit.version());
+        let of_the_whole = || permit.split_from().and_then(|whole| self.last_before(whole.region_id, whole.term, whole.version));
+        of_itself().or_else(of_the_whole)
+    }
+
+    /// The last storage of a region in a term before it had a version.
+    fn last_before(&self, region_id: u64, term: u64, version: u64) -> Option<RegionStorage<E>> {
+        let current = self.slots.read().get(&region_id).cloned();
+        let replaced = self.replaced.lock();
+        let kept = replaced.iter().filter(|one| one.region_id == region_id).map(|one| &one.slot);
+        let before = kept.chain(&current).filter(|slot| slot.term == term && slot.version < version);
+        before.max_by_key(|slot| slot.version)?.storage.get().cloned()
     }
 
     /// The storage that belongs to a permission.
@@ -98,7 +148,16 @@ impl<E: Engine> Storages<E> {
             store_wide: Some(self.store_wide.clone()),
             ..StorageOptions::new(self.env.clone(), max_ts, Arc::default())
         };
-        let opened = self.env.run_blocking(move || Storage::open(engine, writes, options)).await.unwrap_or(Err(txn::Error::Stopped));
+        let ancestor = self.ancestor(permit);
+        let open = move || {
+            let storage = Storage::open(engine, writes, options)?;
+            if let Some(ancestor) = ancestor {
+                let taken = storage.inherit_locks(&ancestor, |key| contains(&region, key))?;
+                tracing::debug!(region_id = region.id, taken, "locks in memory were taken over");
+            }
+            Ok(storage)
+        };
+        let opened = self.env.run_blocking(open).await.unwrap_or(Err(txn::Error::Stopped));
         // The borders may have changed between the permission and the look at the region.
         self.raft.confirm(permit).await?;
         opened.map_err(|error| Refusal::of_command(self.raft.store_id(), error))
@@ -107,10 +166,13 @@ impl<E: Engine> Storages<E> {
     /// Drops storages of regions that are not led from here any more, or have changed.
     pub(crate) fn drop_stale(&self) {
         self.slots.write().retain(|region_id, slot| {
-            let view = self.raft.view(*region_id);
-            view.is_ok_and(|view| {
-                view.is_leader && view.term == slot.term && raftstore::region::epoch(&view.region).version == slot.version
-            })
+            let Ok(view) = self.raft.view(*region_id) else { return false };
+            let stays = view.is_leader && view.term == slot.term;
+            let has_its_borders = raftstore::region::epoch(&view.region).version == slot.version;
+            if stays && !has_its_borders {
+                self.keep(*region_id, slot.clone());
+            }
+            stays && has_its_borders
         });
     }
 

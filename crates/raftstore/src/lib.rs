@@ -45,7 +45,8 @@ pub use apply::Applier;
 pub use config::Config;
 pub use error::{Error, Result};
 pub use peer::{
-    AdminDone, Applied, ApplyTask, Done, Effects, Origin, Peer, PeerReport, Proposal, ReadDone, RegionChange, RegionView, WriteProposal,
+    AdminDone, Applied, ApplyTask, Done, Effects, Origin, Peer, PeerReport, Proposal, ReadDone, RegionChange, RegionView, SplitFrom,
+    WriteProposal,
 };
 pub use region_engine::RegionEngine;
 pub use snapshot::{SnapshotDirectory, SnapshotId, describe_snapshot};

@@ -23,6 +23,7 @@ mod metrics;
 mod prepared;
 mod server;
 mod status;
+mod wakes;
 mod workers;
 
 pub use error::Error;

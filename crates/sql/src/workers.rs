@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A statement is read, executed and answered on one thread, which is woken by its own readiness queue only: no task is stolen, and no
-//! thread wakes another one for a client's packet. Work that computes for long or waits for the disk leaves the loop (`Env::run_blocking`),
+//! thread wakes another one for a client's packet. What other threads have to tell (a commit is on disk) is gathered ([`crate::wakes`]). Work that computes for long or waits for the disk leaves the loop (`Env::run_blocking`),
 //! and everything else gives way between chunks, so that the connections of one loop share it fairly.
 //!
 //! Invariant: a loop ends only when it is told to, after the server has closed its connections.
@@ -21,7 +21,10 @@ use std::{
 
 use tokio::{runtime::Handle, sync::Notify};
 
-use crate::Error;
+use crate::{
+    Error,
+    wakes::{Gathered, Inbox},
+};
 
 /// How many loops there are and what each may start.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +44,7 @@ struct Loop {
     handle: Handle,
     /// Connections served now.
     load: Arc<AtomicUsize>,
+    inbox: Arc<Inbox>,
     stop: Arc<Notify>,
 }
 
@@ -72,14 +76,15 @@ impl Workers {
         let Some(least) = self.loops.iter().min_by_key(|l| l.load.load(Ordering::Relaxed)) else { return };
         least.load.fetch_add(1, Ordering::Relaxed);
         let served = Served(least.load.clone());
-        least.handle.spawn(async move {
+        let connection = async move {
             let _served = served;
             // Registered with the readiness queue of the loop that runs this.
             match tokio::net::TcpStream::from_std(stream) {
                 Ok(stream) => serve(stream).await,
                 Err(error) => tracing::warn!(%error, "cannot watch a connection"),
             }
-        });
+        };
+        least.handle.spawn(Gathered::new(connection, least.inbox.clone()));
     }
 
     /// Tells the loops to end, whatever still runs on them.
@@ -105,6 +110,8 @@ impl Loop {
         let runtime = builder.enable_all().thread_name("worker").build().map_err(|source| Error::Thread { source })?;
         let (handle, stop) = (runtime.handle().clone(), Arc::new(Notify::new()));
         let told = stop.clone();
+        let inbox = Arc::new(Inbox::default());
+        runtime.spawn(inbox.clone().pump());
         std::thread::Builder::new()
             .name("worker".to_owned())
             .spawn(move || {
@@ -112,6 +119,6 @@ impl Loop {
                 runtime.shutdown_background();
             })
             .map_err(|source| Error::Thread { source })?;
-        Ok(Self { handle, load: Arc::default(), stop })
+        Ok(Self { handle, load: Arc::default(), inbox, stop })
     }
 }

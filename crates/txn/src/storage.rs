@@ -8,7 +8,7 @@ use std::sync::{
 use base::{KeyRange, TimeStamp};
 use engine::{Cf, Engine, SpaceUse, WriteBatch, WriteQueue};
 use env::Env;
-use mvcc::{LockPolicy, MvccReader};
+use mvcc::{LockPolicy, MvccReader, TxnStatus};
 
 use crate::{
     deadlock::WaitEdge,
@@ -151,6 +151,21 @@ impl<E: Engine> Storage<E> {
     /// The greatest timestamp read at.
     pub fn max_ts(&self) -> TimeStamp {
         self.inner.max_ts.get()
+    }
+
+    /// Takes over the pessimistic locks on `keys` of a storage that was here before, because the borders of its range have changed. Whatever it
+    /// has proposed has been applied or refused: a transaction that has left a trace in the engine since does not need its lock. Called before
+    /// the first request; waits for the disk. Answers how many were taken over.
+    ///
+    /// Nobody else may have written these keys since the other storage was opened, or a lock would hide a conflict.
+    pub fn inherit_locks(&self, from: &Self, keys: impl Fn(&[u8]) -> bool) -> Result<usize> {
+        let mut taken = 0;
+        for (key, lock) in from.inner.pessimistic.list(|key, _| keys(key)) {
+            if matches!(MvccReader::new(&self.inner.engine).txn_status(&key, lock.start_ts)?, TxnStatus::Unknown) {
+                taken += usize::from(self.inner.pessimistic.put(key, lock));
+            }
+        }
+        Ok(taken)
     }
 
     /// Transactions that wait for locks, for the table of lock waits.

@@ -70,8 +70,10 @@ pub(super) fn column_family(cf: Cf, config: &EngineConfig, cache: &Cache, filter
     let section = section(cf, config);
     let mut options = Options::default();
     options.set_block_based_table_factory(&tables(section, cache));
-    options.set_memtable_whole_key_filtering(true);
-    options.set_memtable_prefix_bloom_ratio(if matches!(cf, Cf::Meta) { 0.0 } else { 0.02 });
+    // Old versions are looked for by cursors, which ask no filter for whole keys.
+    let has_filter = !matches!(cf, Cf::Meta | Cf::History);
+    options.set_memtable_whole_key_filtering(has_filter);
+    options.set_memtable_prefix_bloom_ratio(if has_filter { 0.02 } else { 0.0 });
     // Small families must not hold back the logs of large ones with buffers that never fill.
     options.set_write_buffer_size(to_usize(if matches!(cf, Cf::Meta | Cf::Raw) {
         section.write_buffer_size.0.min(8 << 20)

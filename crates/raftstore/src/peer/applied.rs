@@ -3,7 +3,7 @@
 use proto::metapb::Region;
 use raft::eraftpb::ConfChangeV2;
 
-use super::{Effects, Peer};
+use super::{Effects, Peer, SplitFrom};
 use crate::{Result, region};
 
 /// A change that an entry of the log has made.
@@ -90,8 +90,9 @@ impl Peer {
 
     fn on_split(&mut self, mut regions: Vec<Region>, derived: usize, effects: &mut Effects) {
         let own = regions.remove(derived);
+        let split_from = SplitFrom { region_id: own.id, term: self.term(), version: region::epoch(&own).version };
         self.raw.mut_store().set_region(own.into());
-        effects.campaign_created = self.is_leader();
+        effects.created_under = self.is_leader().then_some(split_from);
         effects.report = self.is_leader();
         effects.created.extend(regions);
         // Each part gets its share; the size is measured again before long.

@@ -69,6 +69,17 @@ pub struct RegionView {
     pub lease_until: Option<Instant>,
 }
 
+/// The region that another one was split off, while it was led from here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SplitFrom {
+    /// Its id.
+    pub region_id: u64,
+    /// The term in which it was led from here when the split was applied.
+    pub term: u64,
+    /// The version that both had after the split.
+    pub version: u64,
+}
+
 /// Work for the region's applier, in order.
 pub enum ApplyTask {
     /// Committed entries, with the proposals made here for some of them.
@@ -104,8 +115,8 @@ pub struct Effects {
     pub apply: Vec<ApplyTask>,
     /// Regions that came from a split and begin to live here.
     pub created: Vec<Region>,
-    /// Whether this replica leads the region that was split: those that came from it hold elections at once.
-    pub campaign_created: bool,
+    /// Given when this replica leads the region that was split: those that came from it hold elections at once.
+    pub created_under: Option<SplitFrom>,
     /// What callers are told after the view was published.
     pub failed: Vec<(Done, Error)>,
     /// The same for readers.

@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -14,7 +14,7 @@ use proto::{metapb::RegionEpoch, raft_cmdpb::AdminRequest, raft_serverpb::RaftMe
 use raft::eraftpb::Snapshot;
 
 use super::Inner;
-use crate::{AdminDone, Applied, Applier, ApplyTask, Done, Error, Peer, ReadDone, RegionView, WriteProposal};
+use crate::{AdminDone, Applied, Applier, ApplyTask, Done, Error, Peer, ReadDone, RegionView, SplitFrom, WriteProposal};
 
 /// What a replica is told.
 pub(super) enum PeerMessage {
@@ -57,6 +57,8 @@ pub(super) struct Cell {
     /// Waits for an applier or is with one.
     applied: AtomicBool,
     view: RwLock<Arc<RegionView>>,
+    /// Of a region that was split off one that was led from here.
+    split_from: OnceLock<SplitFrom>,
     pub(super) tick_waits: AtomicBool,
     /// Version of the region as applied; the view follows with the replica's next round.
     version: Arc<AtomicU64>,
@@ -73,6 +75,7 @@ impl Cell {
             region_id: peer.region_id(),
             peer_id: peer.peer().id,
             view: RwLock::new(Arc::new(peer.view())),
+            split_from: OnceLock::new(),
             version: applier.version(),
             peer: Mutex::new(peer),
             mail: Mutex::default(),
@@ -85,6 +88,15 @@ impl Cell {
             resting: AtomicBool::new(false),
             gone: AtomicBool::new(false),
         }
+    }
+
+    /// A region is split off once, before anything is asked of it.
+    pub(super) fn set_split_from(&self, split_from: SplitFrom) {
+        let _ = self.split_from.set(split_from);
+    }
+
+    pub(super) fn split_from(&self) -> Option<SplitFrom> {
+        self.split_from.get().copied()
     }
 
     pub(super) fn view(&self) -> Arc<RegionView> {

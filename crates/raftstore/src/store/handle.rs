@@ -14,7 +14,7 @@ use super::{
     RaftStore,
     cell::{Cell, PeerMessage},
 };
-use crate::{Error, RegionView, Result, WriteProposal, region};
+use crate::{Error, RegionView, Result, SplitFrom, WriteProposal, region};
 
 /// The permission to read a region's applied state. Looked at again when the read has ended.
 pub struct ReadPermit {
@@ -43,6 +43,12 @@ impl ReadPermit {
     /// The region.
     pub fn region_id(&self) -> u64 {
         self.cell.region_id
+    }
+
+    /// The region it was split off, if that was led from here, and nobody else has led this one since.
+    pub fn split_from(&self) -> Option<SplitFrom> {
+        // Nobody leads in the initial term.
+        self.cell.split_from().filter(|_| self.term == region::INITIAL_TERM + 1)
     }
 
     /// The version of the region when the permission was given.

@@ -13,14 +13,14 @@ use super::{
     jobs::Job,
 };
 use crate::{
-    ApplyTask, Effects, Error, Peer, Result,
+    ApplyTask, Effects, Error, Peer, Result, SplitFrom,
     apply::note_installing,
     log::{LogBatch, LogOp},
 };
 
 /// What can only be done when no replica is locked any more.
 enum Afterwards {
-    Create { regions: Vec<Region>, campaign: bool },
+    Create { regions: Vec<Region>, under: Option<SplitFrom> },
     Remove(Arc<Cell>),
 }
 
@@ -84,7 +84,7 @@ impl<E: Engine> RaftStore<E> {
         drop(polled);
         for after in afterwards {
             match after {
-                Afterwards::Create { regions, campaign } => self.create_from_split(regions, campaign)?,
+                Afterwards::Create { regions, under } => self.create_from_split(regions, under)?,
                 Afterwards::Remove(cell) => self.remove(&cell)?,
             }
         }
@@ -162,7 +162,7 @@ impl<E: Engine> RaftStore<E> {
             self.report_now(one);
         }
         if !effects.created.is_empty() {
-            afterwards.push(Afterwards::Create { regions: effects.created, campaign: effects.campaign_created });
+            afterwards.push(Afterwards::Create { regions: effects.created, under: effects.created_under });
         }
         if effects.destroyed {
             afterwards.push(Afterwards::Remove(one.cell.clone()));
@@ -198,8 +198,8 @@ impl<E: Engine> RaftStore<E> {
         self.inner.placement.report_region(report);
     }
 
-    /// Parts of a split region begin to live here.
-    fn create_from_split(&self, regions: Vec<Region>, campaign: bool) -> Result<()> {
+    /// Parts of a split region begin to live here; they campaign at once where the region was led from here.
+    fn create_from_split(&self, regions: Vec<Region>, under: Option<SplitFrom>) -> Result<()> {
         for region in regions {
             let Some(me) = crate::region::peer_on_store(&region, self.inner.store_id).copied() else { continue };
             if let Some(early) = self.inner.cell(region.id) {
@@ -208,7 +208,8 @@ impl<E: Engine> RaftStore<E> {
                 self.inner.retire(&early, &Error::StaleCommand);
             }
             let cell = self.load(me, region, crate::Origin::New)?;
-            if campaign {
+            if let Some(split_from) = under {
+                cell.set_split_from(split_from);
                 self.inner.post(&cell, PeerMessage::Campaign);
             }
         }
