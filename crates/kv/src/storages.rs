@@ -114,9 +114,15 @@ impl<E: Engine> Storages<E> {
 
     /// The storage whose locks the one of a permission inherits.
     fn ancestor(&self, permit: &ReadPermit) -> Option<RegionStorage<E>> {
-        let of_itself = || self.last_before(permit.region_id(), permit.term(), permit.version());
-        let of_the_whole = || permit.split_from().and_then(|whole| self.last_before(whole.region_id, whole.term, whole.version));
-        of_itself().or_else(of_the_whole)
+        let (mut region_id, mut term, mut version) = (permit.region_id(), permit.term(), permit.version());
+        loop {
+            if let Some(storage) = self.last_before(region_id, term, version) {
+                return Some(storage);
+            }
+            // Nothing was asked of the region before, so what was true of the one it was a part of is still true.
+            let whole = self.raft.split_from(region_id, term)?;
+            (region_id, term, version) = (whole.region_id, whole.term, whole.version);
+        }
     }
 
     /// The last storage of a region in a term before it had a version.

@@ -45,12 +45,6 @@ impl ReadPermit {
         self.cell.region_id
     }
 
-    /// The region it was split off, if that was led from here, and nobody else has led this one since.
-    pub fn split_from(&self) -> Option<SplitFrom> {
-        // Nobody leads in the initial term.
-        self.cell.split_from().filter(|_| self.term == region::INITIAL_TERM + 1)
-    }
-
     /// The version of the region when the permission was given.
     pub fn version(&self) -> u64 {
         self.version
@@ -95,6 +89,12 @@ impl<E: Engine> RaftStore<E> {
     /// A region as it is seen here.
     pub fn view(&self, region_id: u64) -> Result<Arc<RegionView>> {
         Ok(self.find(region_id)?.view())
+    }
+
+    /// What a region that this store leads in `term` was split off, if that was led from here as well and nobody has led the region between.
+    pub fn split_from(&self, region_id: u64, term: u64) -> Option<SplitFrom> {
+        // Nobody leads in the initial term.
+        self.find(region_id).ok()?.split_from().filter(|_| term == region::INITIAL_TERM + 1)
     }
 
     /// All regions as they are seen here.

@@ -206,6 +206,24 @@ impl Client {
         }
     }
 
+    /// Takes the pessimistic lock of a key for a transaction, without waiting; answers the transaction that has it otherwise.
+    pub async fn lock(&mut self, key: &str, start_version: u64) -> Option<u64> {
+        let key = Bytes::copy_from_slice(key.as_bytes());
+        let mutation = Mutation { op: Op::PessimisticLock as i32, key: key.clone(), ..Default::default() };
+        let request = PessimisticLockRequest {
+            mutations: vec![mutation],
+            primary_lock: key.clone(),
+            start_version,
+            for_update_ts: start_version,
+            lock_ttl: 60_000,
+            wait_timeout: -1,
+            ..Default::default()
+        };
+        let answer = call!(self, encoded(&key).to_vec(), kv_pessimistic_lock, request.clone());
+        let error = answer.errors.into_iter().next()?;
+        Some(error.locked.expect("only locks are in the way").lock_version)
+    }
+
     pub async fn raw_put(&mut self, key: &str, value: &str) {
         let (key, value) = (Bytes::copy_from_slice(key.as_bytes()), Bytes::copy_from_slice(value.as_bytes()));
         let request = RawPutRequest { key: key.clone(), value, ..Default::default() };

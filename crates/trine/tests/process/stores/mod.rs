@@ -51,6 +51,30 @@ async fn regions_split_on_request_and_transactions_span_them() {
 }
 
 #[tokio::test]
+async fn pessimistic_locks_stay_where_regions_split() {
+    let cluster = Cluster::start(1);
+    let mut client = Client::new(&cluster.pd.address);
+    let keys = ["b", "n", "s", "y"];
+    client.put("a", "1").await;
+    let (owner, other) = (client.timestamp().await, client.timestamp().await);
+    for key in keys {
+        assert_eq!(client.lock(key, owner).await, None, "{key}");
+    }
+    // The part behind m is split again before anything is asked of it.
+    assert_eq!(client.split("m").await.len(), 2);
+    assert_eq!(client.split("t").await.len(), 2);
+    for key in keys {
+        assert_eq!(client.lock(key, other).await, Some(owner), "{key}");
+        assert_eq!(client.lock(key, owner).await, None, "{key}");
+    }
+    assert_eq!(client.split("p").await.len(), 2);
+    for key in keys {
+        assert_eq!(client.lock(key, other).await, Some(owner), "{key}");
+    }
+    assert_eq!(client.lock("c", other).await, None, "nobody has locked it");
+}
+
+#[tokio::test]
 async fn raw_keys_are_put_scanned_and_swapped_and_survive_a_kill() {
     let mut cluster = Cluster::start(1);
     let mut client = Client::new(&cluster.pd.address);
