@@ -19,7 +19,7 @@ build: setup ## Build the binary
 run: build ## Build and start a server on 127.0.0.1:4000 with its data in ./trine-data
 	$(BIN) $(ARGS)
 
-test: build ## Run all tests
+test: setup ## Build and run all tests
 	scripts/test
 
 planted-bugs: build ## Take the store's rules away one at a time: its tests must notice
