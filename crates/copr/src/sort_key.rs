@@ -76,20 +76,23 @@ impl KeyRows {
 /// Of a string in a leading key, the bytes that are kept: they tell most strings apart.
 const LEADING_BYTES: usize = 16;
 
+/// About how long a sort key is beside its text; rather too much, for memory is reserved by it.
+const KEY_BYTES_PER_BYTE: usize = 2;
+
 /// Evaluates the keys of an order over a chunk and appends every row's sort key to `out`.
 pub fn push_sort_keys(by: &[SortKey], ctx: &expr::EvalCtx, chunk: &Chunk, out: &mut KeyRows) -> Result<()> {
     push_keys(by, ctx, chunk, None, out).map(|_| ())
 }
 
 /// [`push_sort_keys`], but of a string that stands last in the order only the beginning is written: leading keys that differ are in the order
-/// of their rows. Answers whether rows of equal leading keys may yet differ.
-pub fn push_leading_keys(by: &[SortKey], ctx: &expr::EvalCtx, chunk: &Chunk, out: &mut KeyRows) -> Result<bool> {
+/// of their rows. Answers about how many bytes more whole keys would take; with none, rows of equal leading keys are equal.
+pub fn push_leading_keys(by: &[SortKey], ctx: &expr::EvalCtx, chunk: &Chunk, out: &mut KeyRows) -> Result<usize> {
     push_keys(by, ctx, chunk, Some(LEADING_BYTES), out)
 }
 
-fn push_keys(by: &[SortKey], ctx: &expr::EvalCtx, chunk: &Chunk, limit: Option<usize>, out: &mut KeyRows) -> Result<bool> {
+fn push_keys(by: &[SortKey], ctx: &expr::EvalCtx, chunk: &Chunk, limit: Option<usize>, out: &mut KeyRows) -> Result<usize> {
     let columns = by.iter().map(|key| Ok(key.expr.eval_vector(ctx, chunk)?)).collect::<Result<Vec<_>>>()?;
-    let mut cut = false;
+    let mut cut_bytes = 0;
     for row in 0..chunk.rows() {
         out.push_with(|data| {
             for (at, (key, column)) in by.iter().zip(&columns).enumerate() {
@@ -100,7 +103,8 @@ fn push_keys(by: &[SortKey], ctx: &expr::EvalCtx, chunk: &Chunk, limit: Option<u
                         data.push(VALUE);
                         match limit {
                             None => collation.sort_key(text, data),
-                            Some(limit) => cut |= collation.leading_sort_key(text, limit, data),
+                            Some(limit) if collation.leading_sort_key(text, limit, data) => cut_bytes += text.len() * KEY_BYTES_PER_BYTE,
+                            Some(_) => {}
                         }
                     }
                     value => push_sort_cell(data, value, collation, key.desc),
@@ -108,7 +112,7 @@ fn push_keys(by: &[SortKey], ctx: &expr::EvalCtx, chunk: &Chunk, limit: Option<u
             }
         });
     }
-    Ok(cut)
+    Ok(cut_bytes)
 }
 
 /// Appends the sort form of one value.

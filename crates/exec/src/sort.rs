@@ -5,7 +5,7 @@
 //! ```
 //!
 //! While rows come in only the leading part of their keys is made. It tells nearly all rows apart, so whole keys are made for the few
-//! that it does not, or for all rows once more than one run is to be merged.
+//! that it does not, or for all rows once more than one run is to be merged. Room for whole keys is reserved from the beginning.
 //!
 //! Invariants
 //! - A run is sorted when it is sealed; the merge takes equal keys from the earlier run first, so the sort is stable.
@@ -136,27 +136,27 @@ impl Sealer<'_> {
 struct Run {
     rows: Chunk,
     keys: KeyRows,
-    /// Whether rows of equal keys may yet differ.
-    keys_are_cut: bool,
+    /// About how many bytes more whole keys would take; with none, rows of equal keys are equal.
+    cut_bytes: usize,
 }
 
 impl Run {
     fn new(types: &[FieldType]) -> Self {
-        Self { rows: Chunk::new(types, 0), keys: KeyRows::default(), keys_are_cut: false }
+        Self { rows: Chunk::new(types, 0), keys: KeyRows::default(), cut_bytes: 0 }
     }
 
     fn push(&mut self, by: &[SortKey], chunk: &Chunk, ctx: &ExecCtx) -> Result<()> {
-        self.keys_are_cut |= push_leading_keys(by, &ctx.eval, chunk, &mut self.keys)?;
+        self.cut_bytes += push_leading_keys(by, &ctx.eval, chunk, &mut self.keys)?;
         self.rows.append(chunk);
         Ok(())
     }
 
     fn memory_bytes(&self) -> usize {
-        self.rows.memory_bytes() + self.keys.memory_bytes() + self.rows.rows() * size_of::<u32>()
+        self.rows.memory_bytes() + self.keys.memory_bytes() + self.cut_bytes + self.rows.rows() * size_of::<u32>()
     }
 
     async fn make_keys_whole(&mut self, by: &[SortKey], ctx: &ExecCtx) -> Result<()> {
-        if !self.keys_are_cut {
+        if self.cut_bytes == 0 {
             return Ok(());
         }
         self.keys.clear();
@@ -165,7 +165,7 @@ impl Run {
             let slice = self.rows.slice(start, self.rows.rows().min(start + SLICE_ROWS));
             push_sort_keys(by, &ctx.eval, &slice, &mut self.keys)?;
         }
-        self.keys_are_cut = false;
+        self.cut_bytes = 0;
         Ok(())
     }
 
@@ -199,7 +199,7 @@ impl Run {
     /// The final order of the only run; `None` when whole keys are the cheaper way to it.
     async fn order_alone(&mut self, by: &[SortKey], ctx: &ExecCtx) -> Result<Option<Vec<u32>>> {
         let mut order = self.order_outside(ctx).await?;
-        if !self.keys_are_cut {
+        if self.cut_bytes == 0 {
             return Ok(Some(order));
         }
         let mut keys = KeyRows::default();

@@ -104,11 +104,8 @@ impl<E: Engine> Storages<E> {
     }
 
     fn keep(&self, region_id: u64, slot: Arc<Slot<E>>) {
-        let now = self.env.now();
-        let mut replaced = self.replaced.lock();
-        replaced.retain(|one| one.kept_until > now);
         if slot.storage.get().is_some_and(|storage| storage.lock_counts().0 > 0) {
-            replaced.push(Replaced { region_id, slot, kept_until: now + KEPT_FOR_HEIRS });
+            self.replaced.lock().push(Replaced { region_id, slot, kept_until: self.env.now() + KEPT_FOR_HEIRS });
         }
     }
 
@@ -169,8 +166,10 @@ impl<E: Engine> Storages<E> {
         opened.map_err(|error| Refusal::of_command(self.raft.store_id(), error))
     }
 
-    /// Drops storages of regions that are not led from here any more, or have changed.
+    /// Drops storages of regions that are not led from here any more, or have changed, and those that were kept long enough.
     pub(crate) fn drop_stale(&self) {
+        let now = self.env.now();
+        self.replaced.lock().retain(|one| one.kept_until > now);
         self.slots.write().retain(|region_id, slot| {
             let Ok(view) = self.raft.view(*region_id) else { return false };
             let stays = view.is_leader && view.term == slot.term;

@@ -68,7 +68,8 @@ impl Inbox {
 pub(crate) struct Gathered<F> {
     future: Pin<Box<F>>,
     inbox: Arc<Inbox>,
-    waker: Option<(Arc<TaskWaker>, Waker)>,
+    /// For the waker of the task as it was when last polled: the task keeps one for its life.
+    waker: Option<(Waker, Waker)>,
 }
 
 struct TaskWaker {
@@ -97,14 +98,12 @@ impl<F: Future> Future for Gathered<F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let Self { future, inbox, waker } = &mut *self;
-        if waker.as_ref().is_none_or(|(known, _)| !known.task.will_wake(context.waker())) {
-            let ours = Arc::new(TaskWaker { task: context.waker().clone(), inbox: inbox.clone() });
-            *waker = Some((ours.clone(), Waker::from(ours)));
-        }
-        match waker {
-            Some((_, waker)) => future.as_mut().poll(&mut Context::from_waker(waker)),
-            None => future.as_mut().poll(context),
-        }
+        let task = context.waker();
+        let (_, ours) = match waker.take_if(|(known, _)| known.will_wake(task)) {
+            Some(kept) => waker.insert(kept),
+            None => waker.insert((task.clone(), Arc::new(TaskWaker { task: task.clone(), inbox: inbox.clone() }).into())),
+        };
+        future.as_mut().poll(&mut Context::from_waker(ours))
     }
 }
 

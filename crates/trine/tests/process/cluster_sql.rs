@@ -194,7 +194,7 @@ fn transfer_until(server: &str, seed: u64, accounts: usize, stop: &AtomicBool) -
         ];
         match statements.iter().try_for_each(|statement| connection.query_drop(statement)) {
             Ok(()) => done += 1,
-            // Two that wait for each other: one gives way. So does one whose lock was lost in a split, and whose row another has changed.
+            // Two that wait for each other: one gives way. So does one whose lock was lost with a leader, and whose row another has changed.
             Err(MysqlError(error)) if [1205, 1213].contains(&error.code) => connection.query_drop("ROLLBACK").expect("a rollback"),
             Err(error) => panic!("a transfer failed: {error}"),
         }
