@@ -22,8 +22,12 @@ const STATS_EVERY: Duration = Duration::from_secs(30);
 /// Starts the background tasks. They end when the domain is gone or aborts them.
 pub(crate) fn start(domain: &Arc<Domain>) -> Vec<JoinHandle<()>> {
     let weak = || Arc::downgrade(domain);
-    let mut tasks =
-        vec![tokio::spawn(collect_garbage(weak())), tokio::spawn(refresh_statistics(weak())), tokio::spawn(renew_locks(weak()))];
+    let mut tasks = vec![
+        tokio::spawn(collect_garbage(weak())),
+        tokio::spawn(destroy_dropped(weak())),
+        tokio::spawn(refresh_statistics(weak())),
+        tokio::spawn(renew_locks(weak())),
+    ];
     if domain.catalog().servers().is_some() {
         tasks.push(tokio::spawn(hold_safe_point(weak())));
         tasks.push(tokio::spawn(crate::notices::follow(weak())));
@@ -59,24 +63,50 @@ async fn hold_safe_point(domain: Weak<Domain>) {
     }
 }
 
+/// Whether a round of garbage collection is due that was last begun at `last`, which it then sets.
+fn is_due(domain: &Domain, last: &mut tokio::time::Instant) -> bool {
+    let due =
+        last.elapsed() >= duration(domain, "tidb_gc_run_interval", Duration::from_secs(60)) && variable(domain, "tidb_gc_enable") == "ON";
+    if due {
+        *last = tokio::time::Instant::now();
+    }
+    due
+}
+
+fn variable(domain: &Domain, name: &str) -> String {
+    find(name).map(|definition| domain.globals().get(definition)).unwrap_or_default()
+}
+
+fn duration(domain: &Domain, name: &str, default: Duration) -> Duration {
+    variable(domain, name).parse::<ReadableDuration>().map_or(default, |duration| duration.0)
+}
+
 async fn collect_garbage(domain: Weak<Domain>) {
     let mut last = tokio::time::Instant::now();
     loop {
         tokio::time::sleep(GC_LOOK_EVERY).await;
         let Some(domain) = domain.upgrade() else { return };
-        let variable = |name| find(name).map(|definition| domain.globals().get(definition)).unwrap_or_default();
-        let duration = |name, default| variable(name).parse::<ReadableDuration>().map_or(default, |duration| duration.0);
-        if last.elapsed() < duration("tidb_gc_run_interval", Duration::from_secs(60)) || variable("tidb_gc_enable") != "ON" {
+        if !is_due(&domain, &mut last) {
             continue;
         }
-        last = tokio::time::Instant::now();
-        let life_time = duration("tidb_gc_life_time", Duration::from_secs(600));
-        if let Err(error) = domain.ddl().destroy_old_ranges().await {
-            tracing::warn!(%error, "data of dropped tables could not be removed; it is tried again");
-        }
-        match domain.client().run_gc(life_time).await {
+        match domain.client().run_gc(duration(&domain, "tidb_gc_life_time", Duration::from_secs(600))).await {
             Ok(report) => tracing::debug!(safe_point = report.safe_point.0, resolved_locks = report.resolved_locks, "garbage collection"),
             Err(error) => tracing::warn!(%error, "garbage collection failed; it is tried again"),
+        }
+    }
+}
+
+/// Dropped tables go beside the rounds of garbage collection: a round may compact for long, and on a full disk what a table gives back is
+/// waited for.
+async fn destroy_dropped(domain: Weak<Domain>) {
+    let mut last = tokio::time::Instant::now();
+    loop {
+        tokio::time::sleep(GC_LOOK_EVERY).await;
+        let Some(domain) = domain.upgrade() else { return };
+        if is_due(&domain, &mut last)
+            && let Err(error) = domain.ddl().destroy_old_ranges().await
+        {
+            tracing::warn!(%error, "data of dropped tables could not be removed; it is tried again");
         }
     }
 }

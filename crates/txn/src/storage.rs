@@ -86,6 +86,8 @@ pub(crate) struct Inner<E: Engine> {
     pub(crate) safe_points: Arc<SafePoints>,
     pub(crate) record_floor: TxnRecordFloor,
     pub(crate) garbage: GarbageCounters,
+    /// When the whole store may be compacted again for want of space, in milliseconds of wall time.
+    next_sweep_ms: AtomicU64,
 }
 
 impl<E: Engine> Inner<E> {
@@ -133,6 +135,7 @@ impl<E: Engine> Storage<E> {
             safe_points: store_wide.safe_points,
             record_floor: TxnRecordFloor::new(options.max_ts),
             garbage: GarbageCounters::default(),
+            next_sweep_ms: AtomicU64::new(0),
             engine,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -221,9 +224,7 @@ impl<E: Engine> Storage<E> {
         let collectable = self.inner.garbage.take_collectable(self.safe_point());
         let settled = self.inner.garbage.take_settled();
         let mut count = 0;
-        if self.inner.engine.is_short_of_space() && self.inner.engine.disk_stats().live_bytes <= SWEPT_STORE_BYTES {
-            count += usize::from(self.compact(b"", &[Cf::History, Cf::Data, Cf::Txn], u64::MAX).await?);
-        }
+        count += usize::from(self.sweep_when_short_of_space().await?);
         for (prefix, records) in collectable {
             tracing::info!(prefix = %prefix.escape_ascii(), records, "compacting a range with much garbage");
             count += usize::from(self.compact(&prefix, &[Cf::History, Cf::Data, Cf::Txn], u64::MAX).await?);
@@ -233,6 +234,20 @@ impl<E: Engine> Storage<E> {
             count += usize::from(self.compact(&prefix, &[Cf::Data], SETTLED_RANGE_BYTES).await?);
         }
         Ok(count)
+    }
+
+    /// Compacts everything where it may be what frees the space that is missing, at most a third of the time; answers whether it did.
+    async fn sweep_when_short_of_space(&self) -> Result<bool> {
+        let (engine, env) = (&self.inner.engine, &self.inner.env);
+        let began_ms = env.wall_ms();
+        let due = began_ms >= self.inner.next_sweep_ms.load(Ordering::Relaxed);
+        if !due || !engine.is_short_of_space() || engine.disk_stats().live_bytes > SWEPT_STORE_BYTES {
+            return Ok(false);
+        }
+        let swept = self.compact(b"", &[Cf::History, Cf::Data, Cf::Txn], u64::MAX).await;
+        let ended_ms = env.wall_ms();
+        self.inner.next_sweep_ms.store(ended_ms + 2 * ended_ms.saturating_sub(began_ms), Ordering::Relaxed);
+        swept
     }
 
     /// Compacts a range of some column families unless its current versions take more than `limit_bytes`; answers whether it did.
