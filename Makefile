@@ -13,8 +13,9 @@ help: ## Show what can be made
 setup: ## Install what building, testing and measuring need (Debian)
 	@scripts/setup
 
+# Of the whole workspace, as the tests: with other features of its dependencies everything would be compiled twice.
 build: setup ## Build the binary
-	cargo build --release --locked -p trine
+	cargo build --release --locked --workspace --bins
 
 run: build ## Build and start a server on 127.0.0.1:4000 with its data in ./trine-data
 	$(BIN) $(ARGS)

@@ -22,7 +22,7 @@ use copr::decode::EntryDecoder;
 use copr::index_entry::{EntryBuffer, IndexCodec};
 use types::{Chunk, Datum, DatumRef, FieldType};
 
-use crate::dml::table_writer::part_values;
+use crate::dml::table_writer::{borrowed, part_values};
 use crate::layout::{all_columns, datum_text, handle_kind, handle_text, index_codec};
 use crate::{Error, ExecCtx, Result};
 
@@ -119,10 +119,11 @@ impl Check {
     /// The entry that a row must have in an index.
     fn expect(&mut self, index: usize, row: &[Datum], handle: &Handle) -> Result<Expected> {
         let (offset, codec) = &self.indexes[index];
-        let values = part_values(&self.table.indexes[*offset], row);
+        let row = borrowed(row);
+        let values = part_values(&self.table.indexes[*offset], &row);
         let primary = self.table.primary_key_columns();
         let primary = match handle {
-            Handle::Common(_) => primary.iter().map(|offset| row[*offset].as_ref()).collect::<Vec<_>>(),
+            Handle::Common(_) => primary.iter().map(|offset| row[*offset]).collect::<Vec<_>>(),
             Handle::Int(_) => Vec::new(),
         };
         codec.encode(&values, handle, &primary, &mut self.entry)?;

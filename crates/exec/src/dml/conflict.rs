@@ -7,7 +7,7 @@ use catalog::TableInfo;
 use codec::Handle;
 use copr::ScanColumn;
 use copr::decode::EntryDecoder;
-use types::{Chunk, Datum, FieldType};
+use types::{Chunk, Datum, DatumRef, FieldType};
 
 use crate::dml::locks::values_for_write;
 use crate::dml::table_writer::{KeyRole, TableWriter};
@@ -24,7 +24,7 @@ pub(crate) struct Conflict {
 }
 
 /// The rows that have a unique key in common with `row`, in the order of the keys: the primary key first.
-pub(crate) async fn find(row: &[Datum], handle: &Handle, writer: &mut TableWriter, ctx: &ExecCtx) -> Result<Vec<Conflict>> {
+pub(crate) async fn find(row: &[DatumRef<'_>], handle: &Handle, writer: &mut TableWriter, ctx: &ExecCtx) -> Result<Vec<Conflict>> {
     let keys = writer.unique_keys(row, handle)?;
     if keys.is_empty() {
         return Ok(Vec::new());

@@ -6,17 +6,21 @@
 //! | NULL for NOT NULL | 1048 | implicit default of the type, warning (error for a single-row INSERT without IGNORE) |
 //! | no value, no default | 1364 | implicit default, warning |
 
+use std::sync::OnceLock;
+
 use catalog::ColumnInfo;
 use expr::{SqlMode, WarningLevel};
 use types::convert::{ConvertMode, implicit_default, store};
-use types::{Datum, MysqlError, Time, TimeKind};
+use types::{Datum, FieldType, MysqlError, Time, TimeKind, TypeKind};
 
 use crate::{Error, ExecCtx, Result};
 
 /// How the values of one statement are converted.
 pub struct Converter<'c> {
     ctx: &'c ExecCtx,
+    /// Without the statement's date, which few columns ask for.
     mode: ConvertMode,
+    today: OnceLock<Option<Time>>,
     /// Errors of single rows become warnings (IGNORE).
     pub ignore: bool,
     strict: bool,
@@ -32,9 +36,9 @@ impl<'c> Converter<'c> {
             allow_invalid_dates: sql_mode.contains(SqlMode::ALLOW_INVALID_DATES),
             no_zero_date: sql_mode.contains(SqlMode::NO_ZERO_DATE),
             no_zero_in_date: sql_mode.contains(SqlMode::NO_ZERO_IN_DATE),
-            today: today(ctx),
+            today: None,
         };
-        Self { ctx, mode, ignore, strict }
+        Self { ctx, mode, today: OnceLock::new(), ignore, strict }
     }
 
     /// Whether bad values are errors.
@@ -53,8 +57,18 @@ impl<'c> Converter<'c> {
             let error = error.at_column(&column.name, row);
             warnings.push(expr::Warning { level, code: error.code(), message: error.message() });
         };
-        store(value, &column.ty, self.mode, &self.ctx.eval.time_zone, &mut warn)
+        store(value, &column.ty, self.mode_for(&column.ty), &self.ctx.eval.time_zone, &mut warn)
             .map_err(|error| Error::Types(error.at_column(&column.name, row)))
+    }
+
+    /// A time of day becomes a date and time of the statement's day.
+    fn mode_for(&self, ty: &FieldType) -> ConvertMode {
+        match ty.tp {
+            TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => {
+                ConvertMode { today: *self.today.get_or_init(|| today(self.ctx)), ..self.mode }
+            }
+            _ => self.mode,
+        }
     }
 
     /// What stands for NULL in a NOT NULL column, or the error. `single_row`: an INSERT of one row refuses NULL even when not strict.

@@ -3,11 +3,11 @@
 use codec::Handle;
 use planner::physical::{Delete as Plan, DeleteTarget};
 use rustc_hash::FxHashSet;
-use types::{Chunk, Datum};
+use types::Chunk;
 
 use crate::dml::locks::{Pending, lock_and_apply};
 use crate::dml::row_source::RowSource;
-use crate::dml::table_writer::TableWriter;
+use crate::dml::table_writer::{RowValues, TableWriter};
 use crate::dml::{Affected, TableChanges};
 use crate::layout::handle_from_value;
 use crate::plan_ref::PlanRef;
@@ -56,7 +56,7 @@ impl<'p> Target<'p> {
             if self.seen.as_mut().is_some_and(|seen| !seen.insert(handle.clone())) {
                 continue;
             }
-            let values = (self.plan.start..self.plan.start + width).map(|at| row.get(at).to_owned()).collect::<Vec<Datum>>();
+            let values = (self.plan.start..self.plan.start + width).map(|at| row.get(at)).collect::<RowValues<'_>>();
             let writes = self.writer.remove(&values, &handle)?;
             batch.push(Pending { row: values, writes });
         }

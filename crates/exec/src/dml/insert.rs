@@ -17,14 +17,15 @@ use catalog::{AutoIdKind, PrimaryKey};
 use codec::Handle;
 use expr::SqlMode;
 use planner::physical::{ColumnFill, Insert as Plan, InsertSource, InsertValue};
-use types::{Datum, FieldType};
+use smallvec::SmallVec;
+use types::{Datum, DatumRef, FieldType};
 
 use crate::dml::assign::{RowBuffer, current_timestamp, fill_generated, layout_types, needs_row, store_checked};
 use crate::dml::conflict::{Conflict, RowReader, find};
 use crate::dml::convert::Converter;
 use crate::dml::locks::{Pending, lock_and_apply};
 use crate::dml::row_source::RowSource;
-use crate::dml::table_writer::{TableWriter, same};
+use crate::dml::table_writer::{RowValues, TableWriter, borrowed, same};
 use crate::dml::update::change;
 use crate::dml::{Affected, InfoKind, TableChanges};
 use crate::plan_ref::PlanRef;
@@ -80,13 +81,15 @@ struct Draft {
     further: Vec<Datum>,
 }
 
+/// Which columns of a row have got a value.
+type Given = SmallVec<[bool; 32]>;
+
 struct Inserter<'p> {
     plan: &'p Plan,
     ctx: &'p ExecCtx,
     writer: TableWriter,
     reader: Option<RowReader>,
     converter: Converter<'p>,
-    types: Vec<FieldType>,
     /// Offset of the AUTO_INCREMENT column.
     auto_column: Option<usize>,
     /// Whether some column is computed from others.
@@ -106,7 +109,6 @@ impl<'p> Inserter<'p> {
             writer: TableWriter::new(plan.table.clone()),
             reader: None,
             converter: Converter::new(ctx, plan.ignore),
-            types: layout_types(&plan.table),
             auto_column: plan.table.auto_increment_column().map(|column| column.offset),
             single_row: false,
             row_number: 0,
@@ -139,8 +141,7 @@ impl<'p> Inserter<'p> {
             return self.draft_referring(values);
         }
         let number = self.next_number(values.len())?;
-        let mut row = vec![Datum::Null; self.types.len()];
-        let mut given = vec![false; self.types.len()];
+        let (mut row, mut given) = self.blank();
         for (value, offset) in values.iter().zip(&self.plan.columns) {
             let InsertValue::Expr(expr) = value else { continue };
             let value = expr.eval_const(&self.ctx.eval)?;
@@ -153,14 +154,13 @@ impl<'p> Inserter<'p> {
     /// A row from a VALUES list whose expressions refer to its other columns: those given before, or their defaults.
     fn draft_referring(&mut self, values: &[InsertValue]) -> Result<Draft> {
         let number = self.next_number(values.len())?;
-        let mut row = vec![Datum::Null; self.types.len()];
-        let mut given = vec![false; self.types.len()];
+        let (mut row, mut given) = self.blank();
         for (offset, fill) in self.plan.fill.iter().enumerate() {
             if let ColumnFill::Default(expr) = fill {
                 row[offset] = self.converter.store(expr.eval_const(&self.ctx.eval)?, &self.plan.table.columns[offset], number)?;
             }
         }
-        let mut buffer = RowBuffer::new(&self.types, &row);
+        let mut buffer = RowBuffer::new(&self.types(), &row);
         for (value, offset) in values.iter().zip(&self.plan.columns) {
             let InsertValue::Expr(expr) = value else { continue };
             let value = buffer.eval(expr, &self.ctx.eval)?;
@@ -174,14 +174,24 @@ impl<'p> Inserter<'p> {
     /// A row from a query.
     fn draft_row(&mut self, mut values: impl Iterator<Item = Datum>) -> Result<Draft> {
         let number = self.next_number(self.plan.columns.len())?;
-        let mut row = vec![Datum::Null; self.types.len()];
-        let mut given = vec![false; self.types.len()];
+        let (mut row, mut given) = self.blank();
         for (offset, value) in self.plan.columns.iter().zip(values.by_ref()) {
             row[*offset] = self.store(value, *offset, number)?;
             given[*offset] = true;
         }
         let draft = self.complete(row, given, number)?;
         Ok(Draft { further: values.collect(), ..draft })
+    }
+
+    /// The types of the table's columns.
+    fn types(&self) -> Vec<FieldType> {
+        layout_types(&self.plan.table)
+    }
+
+    /// A row without values.
+    fn blank(&self) -> (Vec<Datum>, Given) {
+        let width = self.plan.table.columns.len();
+        (vec![Datum::Null; width], SmallVec::from_elem(false, width))
     }
 
     fn next_number(&mut self, values: usize) -> Result<u64> {
@@ -202,7 +212,7 @@ impl<'p> Inserter<'p> {
     }
 
     /// Fills the columns that got no value.
-    fn complete(&self, mut row: Vec<Datum>, given: Vec<bool>, number: u64) -> Result<Draft> {
+    fn complete(&self, mut row: Vec<Datum>, given: Given, number: u64) -> Result<Draft> {
         for (offset, fill) in self.plan.fill.iter().enumerate().filter(|(offset, _)| !given[*offset]) {
             let column = &self.plan.table.columns[offset];
             row[offset] = match fill {
@@ -228,7 +238,7 @@ impl<'p> Inserter<'p> {
         let mut highest = 0;
         while at < drafts.len() {
             if !drafts[at].needs_auto_id {
-                if let Some(value) = auto_value(&drafts[at].row[offset]) {
+                if let Some(value) = auto_value(drafts[at].row[offset].as_ref()) {
                     highest = highest.max(value);
                     self.last_explicit = value;
                 }
@@ -263,7 +273,7 @@ impl<'p> Inserter<'p> {
     /// The handles of the rows.
     async fn handles(&self, drafts: &[Draft]) -> Result<Vec<Handle>> {
         if self.plan.table.pk != PrimaryKey::HiddenRowId {
-            let handle = |draft: &Draft| self.writer.handle_of(&draft.row)?.ok_or(Error::InvalidPlan("the row has no handle"));
+            let handle = |draft: &Draft| self.writer.handle_of(&borrowed(&draft.row))?.ok_or(Error::InvalidPlan("the row has no handle"));
             return drafts.iter().map(handle).collect();
         }
         let (table, step) = (self.plan.table.id, catalog::AutoIdStep::default());
@@ -282,25 +292,25 @@ impl<'p> Inserter<'p> {
             fill_generated(&self.plan.table, &self.plan.fill, &mut draft.row, draft.number, &self.converter, self.ctx)?;
         }
         let handles = self.handles(&drafts).await?;
-        let rows = drafts.into_iter().zip(handles);
         if self.plan.replace {
-            for (draft, handle) in rows {
+            for (draft, handle) in drafts.into_iter().zip(handles) {
                 Box::pin(self.replace(draft, handle)).await?;
             }
         } else if !self.plan.on_duplicate.is_empty() {
-            for (draft, handle) in rows {
+            for (draft, handle) in drafts.into_iter().zip(handles) {
                 Box::pin(self.insert_or_update(draft, handle)).await?;
             }
         } else if self.plan.ignore {
-            for (draft, handle) in rows {
+            for (draft, handle) in drafts.into_iter().zip(handles) {
                 Box::pin(self.insert_unless_there(draft, handle)).await?;
             }
         } else {
-            let mut batch = Vec::with_capacity(rows.len());
-            for (draft, handle) in rows {
+            let mut batch = Vec::with_capacity(drafts.len());
+            for (draft, handle) in drafts.iter().zip(&handles) {
                 self.first_generated = self.first_generated.or(draft.generated);
-                let writes = self.writer.insert(&draft.row, &handle)?;
-                batch.push(Pending { row: draft.row, writes });
+                let row = borrowed(&draft.row);
+                let writes = self.writer.insert(&row, handle)?;
+                batch.push(Pending { row, writes });
             }
             lock_and_apply(&mut batch, &self.writer, self.ctx).await?;
             self.affected.rows += batch.len() as u64;
@@ -310,8 +320,7 @@ impl<'p> Inserter<'p> {
     }
 
     /// A row that nothing is in the way of. LAST_INSERT_ID() counts values of rows that were inserted, not of those that gave way.
-    async fn insert_row(&mut self, draft: Draft, handle: &Handle) -> Result<()> {
-        let Draft { row, generated, .. } = draft;
+    async fn insert_row(&mut self, row: RowValues<'_>, generated: Option<u64>, handle: &Handle) -> Result<()> {
         let writes = self.writer.insert(&row, handle)?;
         lock_and_apply(&mut [Pending { row, writes }], &self.writer, self.ctx).await?;
         self.first_generated = self.first_generated.or(generated);
@@ -327,28 +336,32 @@ impl<'p> Inserter<'p> {
 
     /// IGNORE: a duplicate is a warning.
     async fn insert_unless_there(&mut self, draft: Draft, handle: Handle) -> Result<()> {
-        if let Some(conflict) = find(&draft.row, &handle, &mut self.writer, self.ctx).await?.first() {
-            self.converter.warn(&self.writer.duplicate(conflict.role, &draft.row));
+        let row = borrowed(&draft.row);
+        if let Some(conflict) = find(&row, &handle, &mut self.writer, self.ctx).await?.first() {
+            self.converter.warn(&self.writer.duplicate(conflict.role, &row));
             self.affected.changed += 1;
             return Ok(());
         }
-        self.insert_row(draft, &handle).await
+        self.insert_row(row, draft.generated, &handle).await
     }
 
     /// REPLACE: all rows in the way go.
     async fn replace(&mut self, draft: Draft, handle: Handle) -> Result<()> {
         let Draft { row, generated, .. } = draft;
-        let mut batch = Vec::new();
-        let mut removed: Vec<Handle> = Vec::new();
-        for conflict in find(&row, &handle, &mut self.writer, self.ctx).await? {
-            if removed.contains(&conflict.handle) {
-                continue;
+        let mut removed: Vec<(Handle, Vec<Datum>)> = Vec::new();
+        for conflict in find(&borrowed(&row), &handle, &mut self.writer, self.ctx).await? {
+            if removed.iter().all(|(handle, _)| *handle != conflict.handle) {
+                let old = self.read(&conflict).await?;
+                removed.push((conflict.handle, old));
             }
-            let old = self.read(&conflict).await?;
-            let writes = self.writer.remove(&old, &conflict.handle)?;
-            batch.push(Pending { row: old, writes });
-            removed.push(conflict.handle);
         }
+        let mut batch = Vec::with_capacity(removed.len() + 1);
+        for (handle, old) in &removed {
+            let row = borrowed(old);
+            let writes = self.writer.remove(&row, handle)?;
+            batch.push(Pending { row, writes });
+        }
+        let row = borrowed(&row);
         let writes = self.writer.insert(&row, &handle)?;
         batch.push(Pending { row, writes });
         lock_and_apply(&mut batch, &self.writer, self.ctx).await?;
@@ -361,18 +374,19 @@ impl<'p> Inserter<'p> {
 
     /// ON DUPLICATE KEY UPDATE: the first row in the way is changed instead.
     async fn insert_or_update(&mut self, draft: Draft, handle: Handle) -> Result<()> {
-        let conflicts = find(&draft.row, &handle, &mut self.writer, self.ctx).await?;
+        let conflicts = find(&borrowed(&draft.row), &handle, &mut self.writer, self.ctx).await?;
         let Some(conflict) = conflicts.into_iter().next() else {
-            return self.insert_row(draft, &handle).await;
+            return self.insert_row(borrowed(&draft.row), draft.generated, &handle).await;
         };
         self.affected.changed += 1;
         let mut old = self.read(&conflict).await?;
         fill_generated(&self.plan.table, &self.plan.fill, &mut old, draft.number, &self.converter, self.ctx)?;
         let new = self.updated(&old, &draft)?;
-        if let Some(value) = self.auto_column.and_then(|offset| auto_value(&new[offset])) {
+        let (old, new) = (borrowed(&old), borrowed(&new));
+        if let Some(value) = self.auto_column.and_then(|offset| auto_value(new[offset])) {
             self.last_explicit = value;
         }
-        if new.iter().zip(&old).all(|(new, old)| same(new, old)) {
+        if new.iter().zip(&old).all(|(new, old)| same(*new, *old)) {
             self.affected.rows += u64::from(self.ctx.vars.found_rows);
             return Ok(());
         }
@@ -393,8 +407,8 @@ impl<'p> Inserter<'p> {
     /// The existing row after the assignments.
     fn updated(&self, old: &[Datum], draft: &Draft) -> Result<Vec<Datum>> {
         let table = &self.plan.table;
-        let mut types = self.types.clone();
-        types.extend_from_slice(&self.types);
+        let mut types = self.types();
+        types.extend_from_within(..);
         let mut values = old.to_vec();
         values.extend_from_slice(&draft.row);
         if let InsertSource::Query(query) = &self.plan.source {
@@ -409,7 +423,7 @@ impl<'p> Inserter<'p> {
             new[at] = store_checked(&self.converter, value, &table.columns[at], draft.number, true)?;
             buffer.set(at, &new[at]);
         }
-        if new.iter().zip(old).any(|(new, old)| !same(new, old)) {
+        if new.iter().zip(old).any(|(new, old)| !same(new.as_ref(), old.as_ref())) {
             for column in table.columns.iter().filter(|column| column.on_update_now.is_some()) {
                 if !self.plan.on_duplicate.iter().any(|assignment| assignment.column == column.offset) {
                     new[column.offset] = current_timestamp(column, self.ctx);
@@ -437,10 +451,13 @@ fn is_zero(value: &Datum) -> bool {
 }
 
 /// The value of an AUTO_INCREMENT column as the counter sees it; none for negative ones.
-fn auto_value(value: &Datum) -> Option<u64> {
-    match value {
-        Datum::Float(value) if *value >= 1.0 => Some(*value as u64),
-        Datum::Double(value) if *value >= 1.0 => Some(*value as u64),
-        other => other.as_u64().filter(|value| *value > 0),
-    }
+fn auto_value(value: DatumRef<'_>) -> Option<u64> {
+    let value = match value {
+        DatumRef::Int(value) => u64::try_from(value).ok(),
+        DatumRef::UInt(value) => Some(value),
+        DatumRef::Float(value) if value >= 1.0 => Some(value as u64),
+        DatumRef::Double(value) if value >= 1.0 => Some(value as u64),
+        _ => None,
+    };
+    value.filter(|value| *value > 0)
 }

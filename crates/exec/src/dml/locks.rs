@@ -13,20 +13,19 @@ use bytes::Bytes;
 use client::{LocalValue, Transaction};
 use codec::table::decode_record_key;
 use rustc_hash::{FxHashMap, FxHashSet};
-use types::Datum;
 
-use crate::dml::table_writer::{ApplyError, KeyRole, TableWriter, Writes, apply};
+use crate::dml::table_writer::{ApplyError, KeyRole, RowValues, TableWriter, Writes, apply};
 use crate::{Error, ExecCtx, Result};
 
 /// One row's change, ready to be made.
-pub(crate) struct Pending {
+pub(crate) struct Pending<'r> {
     /// The row as it will be (as it was, for a deletion), for messages.
-    pub(crate) row: Vec<Datum>,
+    pub(crate) row: RowValues<'r>,
     pub(crate) writes: Writes,
 }
 
 /// Locks what a batch of changes needs. Does nothing in an optimistic transaction.
-pub(crate) async fn lock(batch: &[Pending], writer: &TableWriter, txn: &mut Transaction, ctx: &ExecCtx) -> Result<()> {
+pub(crate) async fn lock(batch: &[Pending<'_>], writer: &TableWriter, txn: &mut Transaction, ctx: &ExecCtx) -> Result<()> {
     if !ctx.pessimistic {
         return Ok(());
     }
@@ -72,7 +71,7 @@ pub(crate) async fn lock(batch: &[Pending], writer: &TableWriter, txn: &mut Tran
 }
 
 /// Locks and makes a batch of changes, in order.
-pub(crate) async fn lock_and_apply(batch: &mut [Pending], writer: &TableWriter, ctx: &ExecCtx) -> Result<()> {
+pub(crate) async fn lock_and_apply(batch: &mut [Pending<'_>], writer: &TableWriter, ctx: &ExecCtx) -> Result<()> {
     for pending in batch.iter_mut() {
         if pending.writes.iter().any(|write| matches!(write.role, KeyRole::Building(_))) {
             Box::pin(drop_foreign_entries(&mut pending.writes, writer, ctx)).await?;
@@ -150,7 +149,7 @@ pub(crate) async fn values_for_write(keys: &[Bytes], ctx: &ExecCtx) -> Result<Ve
 }
 
 /// The first key of a change that must be new and is not, for statements that go on without the row (IGNORE).
-pub(crate) async fn first_existing(pending: &Pending, ctx: &ExecCtx) -> Result<Option<KeyRole>> {
+pub(crate) async fn first_existing(pending: &Pending<'_>, ctx: &ExecCtx) -> Result<Option<KeyRole>> {
     let new = pending.writes.iter().filter(|write| write.role.is_new()).collect::<Vec<_>>();
     let freed = pending.writes.iter().filter(|write| write.value.is_none()).map(|write| &write.key).collect::<FxHashSet<_>>();
     let keys = new.iter().map(|write| write.key.clone()).collect::<Vec<_>>();

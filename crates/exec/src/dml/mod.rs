@@ -89,11 +89,18 @@ pub enum InfoKind {
 impl Affected {
     /// The information string of the OK packet, empty for none.
     pub fn info(&self, warnings: u64) -> String {
-        match self.info {
-            InfoKind::None => String::new(),
-            InfoKind::Records => format!("Records: {}  Duplicates: {}  Warnings: {warnings}", self.matched, self.changed),
-            InfoKind::Matched => format!("Rows matched: {}  Changed: {}  Warnings: {warnings}", self.matched, self.changed),
+        let [matched, changed] = match self.info {
+            InfoKind::None => return String::new(),
+            InfoKind::Records => ["Records: ", "  Duplicates: "],
+            InfoKind::Matched => ["Rows matched: ", "  Changed: "],
+        };
+        // Every UPDATE tells this; the general formatter would be one of its dearer parts.
+        let mut out = String::with_capacity(64);
+        for (what, number) in [(matched, self.matched), (changed, self.changed), ("  Warnings: ", warnings)] {
+            out.push_str(what);
+            out.push_str(itoa::Buffer::new().format(number));
         }
+        out
     }
 }
 

@@ -8,7 +8,7 @@
 //! While a unique index is being built, an entry under a row's values may be another row's ([`KeyRole::Building`]): it is read before it
 //! is removed or written again.
 //!
-//! Rows come as slices of datums in the table's layout: one value for each of `table.columns`, those that are not public included.
+//! Rows come as slices of borrowed values in the table's layout: one for each of `table.columns`, those that are not public included.
 //!
 //! Invariants
 //! - A row value and its index entries are written into the transaction together or not at all.
@@ -98,6 +98,14 @@ impl KeyRole {
     }
 }
 
+/// The values of one row, borrowed from where they lie.
+pub type RowValues<'r> = SmallVec<[DatumRef<'r>; 8]>;
+
+/// A row of owned values, borrowed.
+pub fn borrowed(row: &[Datum]) -> RowValues<'_> {
+    row.iter().map(Datum::as_ref).collect()
+}
+
 /// The writes of one row's change, in the order they are to be made.
 pub type Writes = SmallVec<[Write; 4]>;
 
@@ -141,12 +149,12 @@ impl TableWriter {
     }
 
     /// The handle of a row by its primary key; `None` for a table with hidden row ids.
-    pub fn handle_of(&self, row: &[Datum]) -> Result<Option<Handle>> {
+    pub fn handle_of(&self, row: &[DatumRef<'_>]) -> Result<Option<Handle>> {
         match (&self.handle, self.table.pk) {
             (HandleKind::RowId, _) => Ok(None),
             (HandleKind::IntColumn { .. }, PrimaryKey::IntHandle { column }) => match row[column] {
-                Datum::Int(value) => Ok(Some(Handle::Int(value))),
-                Datum::UInt(value) => Ok(Some(Handle::Int(value as i64))),
+                DatumRef::Int(value) => Ok(Some(Handle::Int(value))),
+                DatumRef::UInt(value) => Ok(Some(Handle::Int(value as i64))),
                 _ => Err(Error::InvalidPlan("an integer primary key holds an integer")),
             },
             (HandleKind::Common { parts }, PrimaryKey::Common { index }) => {
@@ -163,17 +171,17 @@ impl TableWriter {
     }
 
     /// The row value.
-    pub fn row_value(&mut self, row: &[Datum]) -> Result<Bytes> {
+    pub fn row_value(&mut self, row: &[DatumRef<'_>]) -> Result<Bytes> {
         self.row.start();
         for offset in &self.stored {
             let column = &self.table.columns[*offset];
-            push_column(&mut self.row, column.id, &column.ty, row[*offset].as_ref())?;
+            push_column(&mut self.row, column.id, &column.ty, row[*offset])?;
         }
         Ok(self.row.finish().into())
     }
 
     /// The writes that insert a row.
-    pub fn insert(&mut self, row: &[Datum], handle: &Handle) -> Result<Writes> {
+    pub fn insert(&mut self, row: &[DatumRef<'_>], handle: &Handle) -> Result<Writes> {
         let mut writes = Writes::new();
         let key = self.record_key(handle);
         let value = self.row_value(row)?;
@@ -189,7 +197,7 @@ impl TableWriter {
     }
 
     /// The writes that remove a row.
-    pub fn remove(&mut self, row: &[Datum], handle: &Handle) -> Result<Writes> {
+    pub fn remove(&mut self, row: &[DatumRef<'_>], handle: &Handle) -> Result<Writes> {
         let mut writes = Writes::new();
         writes.push(Write { key: self.record_key(handle), value: None, role: KeyRole::Row });
         for at in 0..self.indexes.len() {
@@ -199,7 +207,7 @@ impl TableWriter {
     }
 
     /// The writes that change a row in place: its handle stays. Entries whose values do not change are left alone.
-    pub fn update(&mut self, old: &[Datum], new: &[Datum], handle: &Handle) -> Result<Writes> {
+    pub fn update(&mut self, old: &[DatumRef<'_>], new: &[DatumRef<'_>], handle: &Handle) -> Result<Writes> {
         let mut writes = Writes::new();
         let value = self.row_value(new)?;
         writes.push(Write { key: self.record_key(handle), value: Some(value), role: KeyRole::Row });
@@ -237,7 +245,7 @@ impl TableWriter {
         &self.table.indexes[self.indexes[at].offset]
     }
 
-    fn new_entry(&mut self, at: usize, row: &[Datum], handle: &Handle) -> Result<Write> {
+    fn new_entry(&mut self, at: usize, row: &[DatumRef<'_>], handle: &Handle) -> Result<Write> {
         let IndexWriter { codec, offset } = &self.indexes[at];
         let values = part_values(&self.table.indexes[*offset], row);
         let primary = match self.table.pk {
@@ -249,7 +257,7 @@ impl TableWriter {
         Ok(Write { key: Bytes::copy_from_slice(&self.entry.key), value: Some(Bytes::copy_from_slice(&self.entry.value)), role })
     }
 
-    fn old_entry(&mut self, at: usize, row: &[Datum], handle: &Handle) -> Result<Write> {
+    fn old_entry(&mut self, at: usize, row: &[DatumRef<'_>], handle: &Handle) -> Result<Write> {
         let IndexWriter { codec, offset } = &self.indexes[at];
         let values = part_values(&self.table.indexes[*offset], row);
         let distinct = codec.encode_key(&values, handle, &mut self.entry.key)?;
@@ -262,7 +270,7 @@ impl TableWriter {
     }
 
     /// The unique keys of a row that is about to be inserted, the row key first: key and role.
-    pub fn unique_keys(&mut self, row: &[Datum], handle: &Handle) -> Result<SmallVec<[(Bytes, KeyRole); 4]>> {
+    pub fn unique_keys(&mut self, row: &[DatumRef<'_>], handle: &Handle) -> Result<SmallVec<[(Bytes, KeyRole); 4]>> {
         let mut keys = SmallVec::new();
         if self.handle != HandleKind::RowId {
             keys.push((self.record_key(handle), KeyRole::NewRow));
@@ -288,7 +296,7 @@ impl TableWriter {
     }
 
     /// The error for a key that exists already, in the words of the row that was to be written.
-    pub fn duplicate(&self, role: KeyRole, row: &[Datum]) -> Error {
+    pub fn duplicate(&self, role: KeyRole, row: &[DatumRef<'_>]) -> Error {
         let (offsets, name): (Vec<(usize, Option<u32>)>, &str) = match role {
             KeyRole::NewUnique(index) | KeyRole::Unique(index) | KeyRole::Building(index) => {
                 let index = &self.table.indexes[index];
@@ -299,7 +307,7 @@ impl TableWriter {
             }
         };
         let texts = offsets.into_iter().map(|(offset, prefix)| {
-            let value = copr::index_entry::cut_prefix(row[offset].as_ref(), &self.table.columns[offset].ty, prefix);
+            let value = copr::index_entry::cut_prefix(row[offset], &self.table.columns[offset].ty, prefix);
             datum_text(value, &self.table.columns[offset].ty)
         });
         Error::DuplicateEntry { entry: texts.collect::<Vec<_>>().join("-"), key: key_name(&self.table, name) }
@@ -336,21 +344,21 @@ impl From<client::Error> for ApplyError {
 }
 
 /// The values of an index's columns.
-pub fn part_values<'r>(index: &IndexInfo, row: &'r [Datum]) -> SmallVec<[DatumRef<'r>; 4]> {
-    index.columns.iter().map(|part| row[part.offset].as_ref()).collect()
+pub fn part_values<'r>(index: &IndexInfo, row: &[DatumRef<'r>]) -> SmallVec<[DatumRef<'r>; 4]> {
+    index.columns.iter().map(|part| row[part.offset]).collect()
 }
 
 /// Whether a row's change leaves the columns of an index as they are.
-fn unchanged(index: &IndexInfo, old: &[Datum], new: &[Datum]) -> bool {
-    index.columns.iter().all(|part| same(&old[part.offset], &new[part.offset]))
+fn unchanged(index: &IndexInfo, old: &[DatumRef<'_>], new: &[DatumRef<'_>]) -> bool {
+    index.columns.iter().all(|part| same(old[part.offset], new[part.offset]))
 }
 
 /// Whether two values of one column are the same to the last byte (an update from 'a' to 'A' is a change).
-pub fn same(a: &Datum, b: &Datum) -> bool {
+pub fn same(a: DatumRef<'_>, b: DatumRef<'_>) -> bool {
     match (a, b) {
-        (Datum::Bytes(a), Datum::Bytes(b)) => a == b,
-        (Datum::Null, Datum::Null) => true,
-        (Datum::Null, _) | (_, Datum::Null) => false,
+        (DatumRef::Bytes(a), DatumRef::Bytes(b)) => a == b,
+        (DatumRef::Null, DatumRef::Null) => true,
+        (DatumRef::Null, _) | (_, DatumRef::Null) => false,
         _ => a.compare(b, types::Collation::Binary) == std::cmp::Ordering::Equal,
     }
 }

@@ -6,17 +6,18 @@
 use codec::Handle;
 use planner::physical::{Assignment, Update as Plan, UpdateTarget};
 use rustc_hash::FxHashSet;
-use types::{Chunk, Column, Datum};
+use smallvec::SmallVec;
+use types::{Chunk, Column, DatumRef};
 
 use crate::dml::assign::store_checked;
 use crate::dml::convert::Converter;
 use crate::dml::locks::{Pending, first_existing, lock_and_apply};
 use crate::dml::row_source::RowSource;
-use crate::dml::table_writer::{TableWriter, Writes, same};
+use crate::dml::table_writer::{RowValues, TableWriter, Writes, same};
 use crate::dml::{Affected, InfoKind, TableChanges};
 use crate::layout::handle_from_value;
 use crate::plan_ref::PlanRef;
-use crate::{ExecCtx, Result};
+use crate::{Error, ExecCtx, Result};
 
 /// Runs an UPDATE.
 pub(crate) async fn run(plan: PlanRef<Plan>, ctx: &ExecCtx) -> Result<Affected> {
@@ -28,9 +29,11 @@ pub(crate) async fn run(plan: PlanRef<Plan>, ctx: &ExecCtx) -> Result<Affected> 
     let mut affected = Affected { info: InfoKind::Matched, ..Affected::default() };
     while let Some(chunk) = rows.next(ctx).await? {
         ctx.checkpoint().await?;
-        for target in &mut targets {
-            target.update(&chunk, &converter, &mut affected, ctx).await?;
+        let (last, others) = targets.split_last_mut().ok_or(Error::InvalidPlan("an update changes a table"))?;
+        for target in others {
+            target.update(chunk.clone(), &converter, &mut affected, ctx).await?;
         }
+        last.update(chunk, &converter, &mut affected, ctx).await?;
     }
     for target in targets.iter().filter(|target| target.changed > 0) {
         affected.changed += target.changed;
@@ -51,14 +54,32 @@ struct Target<'p> {
     changed: u64,
 }
 
-/// A chunk of rows as they were and as they will be.
-struct Changes<'a> {
-    old: &'a Chunk,
-    new: &'a Chunk,
-    /// The rows that really change.
-    rows: &'a [u32],
-    /// Of all rows.
-    handles: &'a [Handle],
+/// Rows of a chunk.
+type Rows = SmallVec<[u32; 8]>;
+
+/// A chunk of rows as they will be, and as they were.
+struct Revised {
+    chunk: Chunk,
+    /// The columns that were replaced, as they were.
+    before: SmallVec<[(usize, Column); 4]>,
+}
+
+impl Revised {
+    fn replace(&mut self, at: usize, column: Column) {
+        let old = std::mem::replace(&mut self.chunk.columns_mut()[at], column);
+        if self.before.iter().all(|(replaced, _)| *replaced != at) {
+            self.before.push((at, old));
+        }
+    }
+
+    fn old(&self, at: usize) -> &Column {
+        self.before.iter().find(|(replaced, _)| *replaced == at).map_or(self.chunk.column(at), |(_, column)| column)
+    }
+
+    fn is_changed(&self, row: u32) -> bool {
+        let row = row as usize;
+        self.before.iter().any(|(at, old)| !same(old.datum_ref(row), self.chunk.column(*at).datum_ref(row)))
+    }
 }
 
 impl<'p> Target<'p> {
@@ -66,12 +87,12 @@ impl<'p> Target<'p> {
         Self { plan, writer: TableWriter::new(plan.table.clone()), seen: repeats.then(FxHashSet::default), row_number: 0, changed: 0 }
     }
 
-    async fn update(&mut self, old: &Chunk, converter: &Converter<'_>, affected: &mut Affected, ctx: &ExecCtx) -> Result<()> {
+    async fn update(&mut self, chunk: Chunk, converter: &Converter<'_>, affected: &mut Affected, ctx: &ExecCtx) -> Result<()> {
         // Rows this target has in the chunk, each once.
-        let mut rows = Vec::with_capacity(old.rows());
-        let mut handles = Vec::with_capacity(old.rows());
-        for row in 0..old.rows() {
-            let Some(handle) = handle_from_value(old.column(self.plan.handle).datum_ref(row))? else { continue };
+        let mut rows = Rows::with_capacity(chunk.rows());
+        let mut handles = Vec::with_capacity(chunk.rows());
+        for row in 0..chunk.rows() {
+            let Some(handle) = handle_from_value(chunk.column(self.plan.handle).datum_ref(row))? else { continue };
             if self.seen.as_mut().is_some_and(|seen| !seen.insert(handle.clone())) {
                 continue;
             }
@@ -81,32 +102,35 @@ impl<'p> Target<'p> {
         if rows.is_empty() {
             return Ok(());
         }
-        let gathered;
-        let old = if rows.len() == old.rows() {
-            old
-        } else {
-            gathered = old.gather(&rows);
-            &gathered
-        };
-        let mut new = old.clone();
-        let all = (0..old.rows() as u32).collect::<Vec<_>>();
-        self.assign(&self.plan.assignments, &mut new, &all, converter, ctx)?;
-        let changed = all.into_iter().filter(|row| self.is_changed(old, &new, *row)).collect::<Vec<_>>();
-        self.assign(&self.plan.on_update, &mut new, &changed, converter, ctx)?;
-        self.assign(&self.plan.generated, &mut new, &changed, converter, ctx)?;
-        affected.matched += old.rows() as u64;
-        self.row_number += old.rows() as u64;
-        self.write(Changes { old, new: &new, rows: &changed, handles: &handles }, converter, ctx).await
+        let chunk = if rows.len() == chunk.rows() { chunk } else { chunk.gather(&rows) };
+        let found = chunk.rows();
+        let mut revised = Revised { chunk, before: SmallVec::new() };
+        let all = (0..found as u32).collect::<Rows>();
+        self.assign(&self.plan.assignments, &mut revised, &all, converter, ctx)?;
+        let changed = all.into_iter().filter(|row| revised.is_changed(*row)).collect::<Rows>();
+        self.assign(&self.plan.on_update, &mut revised, &changed, converter, ctx)?;
+        self.assign(&self.plan.generated, &mut revised, &changed, converter, ctx)?;
+        affected.matched += found as u64;
+        self.row_number += found as u64;
+        self.write(&revised, &changed, &handles, converter, ctx).await
     }
 
-    /// Evaluates assignments in order over `chunk` and replaces the columns' values in `rows`.
-    fn assign(&self, assignments: &[Assignment], chunk: &mut Chunk, rows: &[u32], converter: &Converter<'_>, ctx: &ExecCtx) -> Result<()> {
+    /// Evaluates assignments in order and replaces the columns' values in `rows`.
+    fn assign(
+        &self,
+        assignments: &[Assignment],
+        revised: &mut Revised,
+        rows: &[u32],
+        converter: &Converter<'_>,
+        ctx: &ExecCtx,
+    ) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
         }
         for assignment in assignments {
             let column = &self.plan.table.columns[assignment.column];
             let at = self.plan.start + assignment.column;
+            let chunk = &revised.chunk;
             let values = assignment.value.eval_chunk(&ctx.eval, chunk)?;
             let mut result = Column::for_type(&column.ty, chunk.rows());
             let mut wanted = rows.iter().copied().peekable();
@@ -118,28 +142,23 @@ impl<'p> Target<'p> {
                 let number = self.row_number + u64::from(row) + 1;
                 result.push(&store_checked(converter, values.datum(row as usize), column, number, false)?);
             }
-            chunk.columns_mut()[at] = result;
+            revised.replace(at, result);
         }
         Ok(())
     }
 
-    fn is_changed(&self, old: &Chunk, new: &Chunk, row: u32) -> bool {
-        self.plan.assignments.iter().any(|assignment| {
-            let at = self.plan.start + assignment.column;
-            !same(&old.column(at).datum(row as usize), &new.column(at).datum(row as usize))
-        })
+    /// A row of the table, each value from the column that `column` finds.
+    fn row_values<'r>(&self, row: u32, column: impl Fn(usize) -> &'r Column) -> RowValues<'r> {
+        let columns = self.plan.start..self.plan.start + self.plan.table.columns.len();
+        columns.map(|at| column(at).datum_ref(row as usize)).collect()
     }
 
-    fn row_values(&self, chunk: &Chunk, row: u32) -> Vec<Datum> {
-        let row = chunk.row(row as usize);
-        (self.plan.start..self.plan.start + self.plan.table.columns.len()).map(|at| row.get(at).to_owned()).collect()
-    }
-
-    async fn write(&mut self, changes: Changes<'_>, converter: &Converter<'_>, ctx: &ExecCtx) -> Result<()> {
-        let Changes { old, new, rows, handles } = changes;
+    /// Writes the rows that really change; `handles` are those of all rows.
+    async fn write(&mut self, revised: &Revised, rows: &[u32], handles: &[Handle], converter: &Converter<'_>, ctx: &ExecCtx) -> Result<()> {
         let mut batch = Vec::with_capacity(rows.len());
         for row in rows {
-            let (old, new) = (self.row_values(old, *row), self.row_values(new, *row));
+            let old = self.row_values(*row, |at| revised.old(at));
+            let new = self.row_values(*row, |at| revised.chunk.column(at));
             let writes = change(&mut self.writer, &old, &new, &handles[*row as usize])?;
             let mut pending = Pending { row: new, writes };
             if !converter.ignore {
@@ -160,7 +179,7 @@ impl<'p> Target<'p> {
 }
 
 /// The writes that turn a row into another one; a changed primary key moves the row.
-pub(crate) fn change(writer: &mut TableWriter, old: &[Datum], new: &[Datum], handle: &Handle) -> Result<Writes> {
+pub(crate) fn change(writer: &mut TableWriter, old: &[DatumRef<'_>], new: &[DatumRef<'_>], handle: &Handle) -> Result<Writes> {
     match writer.handle_of(new)? {
         Some(new_handle) if new_handle != *handle => {
             let mut writes = writer.remove(old, handle)?;

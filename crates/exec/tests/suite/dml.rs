@@ -1,10 +1,8 @@
 //! Statements that change rows: what they write, report, warn about and refuse.
 
-mod support;
-
+use crate::support::{Server, Session};
 use exec::InfoKind;
 use expr::SqlMode;
-use support::{Server, Session};
 
 const USERS: &str = "CREATE TABLE u (id BIGINT PRIMARY KEY AUTO_INCREMENT, email VARCHAR(40) UNIQUE, n INT NOT NULL DEFAULT 7, note VARCHAR(10), KEY k (n))";
 

@@ -1,14 +1,10 @@
 //! Garbage collection: the rules of the version layout that concern it, each as a check of its own.
 
-#![allow(clippy::unwrap_used)]
-
-mod cluster;
-
 use std::time::Duration;
 
+use crate::cluster::{Cluster, key, keys, put, scan_all, show};
 use base::TimeStamp;
 use client::{Error, LockRequest};
-use cluster::{Cluster, key, keys, put, scan_all, show};
 use engine::{Cf, Engine};
 use proto::kvrpcpb::{CommitRequest, Mutation, Op, PrewriteRequest};
 

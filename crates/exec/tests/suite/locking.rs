@@ -1,10 +1,8 @@
 //! Pessimistic statements beside each other: they wait, see the newest rows, and start again after a conflict.
 
-mod support;
-
 use std::time::Duration;
 
-use support::{Server, Session};
+use crate::support::{Server, Session};
 
 async fn accounts() -> (Server, Session, Session) {
     let (server, s) = Server::with(&[

@@ -1,11 +1,9 @@
 //! Random statements give the same answers however they are planned, cut into chunks, and wherever their rows lie. The seed of a difference is
 //! printed; `TRINE_TEST_SEED` repeats it.
 
-mod support;
-
+use crate::support::random_sql::{Numbers, TABLES, change, query};
+use crate::support::{Answer, Server, Session};
 use planner::{Rule, RuleSet};
-use support::random_sql::{Numbers, TABLES, change, query};
-use support::{Answer, Server, Session};
 
 /// Queries in one run.
 const QUERIES: usize = 300;

@@ -1,15 +1,11 @@
 //! One phase, async commit and two phases: what readers see, and what becomes of transactions whose owner dies at any point.
 
-#![allow(clippy::unwrap_used)]
-
-mod cluster;
-
 use std::time::Duration;
 
+use crate::cluster::{Cluster, key, put, scan_all, until};
 use base::TimeStamp;
 use bytes::Bytes;
 use client::{Error, Transaction};
-use cluster::{Cluster, key, put, scan_all, until};
 use proto::kvrpcpb::{CommitRequest, Mutation, Op, PrewriteRequest};
 
 /// A prewrite of `keys`, the first of which is the primary, as a client would send it that dies afterwards.
@@ -202,7 +198,7 @@ async fn a_failed_commit_leaves_nothing_behind() {
     for force_two_phase in [false, true] {
         let options = client::TxnOptions { force_two_phase, pessimistic: true, ..Default::default() };
         let mut txn = cluster.client.begin(options);
-        txn.lock_keys(&cluster::keys("l"), client::LockRequest::default()).await.unwrap();
+        txn.lock_keys(&crate::cluster::keys("l"), client::LockRequest::default()).await.unwrap();
         put(&mut txn, "a=1");
         txn.set(key("b"), key("1"), client::WriteFlags::INSERT).unwrap();
         assert!(matches!(txn.commit().await, Err(Error::KeyExists { .. })));

@@ -1,11 +1,9 @@
 //! Statistics steer the choice of access paths; values of parameters steer it without being built into the plan.
 
-mod fixture;
-
 use std::sync::{Arc, LazyLock};
 
+use crate::fixture::{Options, explain, plan_over};
 use base::{ColumnId, TableId, TimeStamp};
-use fixture::{Options, explain, plan_over};
 use planner::StatsSource;
 use stats::{Histogram, TableStats, TopN, ValueStats};
 use types::{DatumRef, FieldType, value::encode_key_datum};

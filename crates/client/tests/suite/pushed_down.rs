@@ -1,15 +1,11 @@
 //! Pushed-down plans through the client: several ranges, both directions, locks in the way, cancellation.
 
-#![allow(clippy::unwrap_used)]
-
-mod cluster;
-
 use std::sync::Arc;
 
+use crate::cluster::{Cluster, until};
 use base::{ColumnId, KeyRange, TableId};
 use bytes::Bytes;
 use client::{CancelReason, CancelToken, DagStream, Error, SnapshotOptions, Transaction};
-use cluster::{Cluster, until};
 use codec::{Handle, row::RowBuilder};
 use copr::{
     DagPlan, DagRequest, HandleKind, ScanColumn, ScanSpec, TableScan,

@@ -4,15 +4,13 @@
 //! Random conditions are planned twice, once with every access path allowed (and constants as parameters of a cached plan) and once with
 //! all rules off, which leaves one plain filter over a full scan.
 
-mod fixture;
-
 use std::sync::Arc;
 
+use crate::fixture::{Options, plan};
 use base::KeyRange;
 use catalog::{PrimaryKey, TableInfo};
 use copr::{DagPlan, HANDLE_COLUMN, HandleKind, KeyPart, ScanColumn, index_entry::IndexCodec, record};
 use expr::{EvalCtx, Expr};
-use fixture::{Options, plan};
 use parser::{ParseOptions, ast::Literal};
 use planner::{
     RuleSet,
@@ -183,7 +181,7 @@ fn check(table: &str, hints: &[&str], condition: &str, rows: &[Row]) {
             }
             for (row, expected) in rows.iter().zip(&expected) {
                 let found = yields(&planned.root, &ctx, row);
-                assert_eq!(found, *expected, "{sql}\nrow {row:?}\ncached {cached}\n{}", fixture::explain(&planned));
+                assert_eq!(found, *expected, "{sql}\nrow {row:?}\ncached {cached}\n{}", crate::fixture::explain(&planned));
             }
         }
     }

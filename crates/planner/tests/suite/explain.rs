@@ -11,11 +11,9 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p planner` rewrites the plans; people review the difference.
 
-mod fixture;
-
 use std::{fs, path::Path};
 
-use fixture::{Options, explain, plan};
+use crate::fixture::{Options, explain, plan};
 use planner::{Rule, RuleSet};
 
 fn run(commands: &str) -> String {

@@ -1,18 +1,16 @@
 //! Rows written while an index is being added or dropped.
 
-mod support;
-
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
 };
 
+use crate::support::Server;
 use catalog::{SchemaState, TableInfo};
 use codec::Handle;
 use exec::TableWriter;
 use exec::dml::table_writer::KeyRole;
-use support::Server;
-use types::Datum;
+use types::DatumRef;
 
 async fn table(state: SchemaState, unique: bool) -> Arc<TableInfo> {
     let (server, _) = Server::with(&["CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY kb (b))"]).await;
@@ -22,8 +20,8 @@ async fn table(state: SchemaState, unique: bool) -> Arc<TableInfo> {
     Arc::new(table)
 }
 
-fn row(a: i64, b: i64) -> Vec<Datum> {
-    vec![Datum::Int(a), Datum::Int(b)]
+fn row(a: i64, b: i64) -> [DatumRef<'static>; 2] {
+    [DatumRef::Int(a), DatumRef::Int(b)]
 }
 
 /// What happens to index entries: `+` written, `-` removed.

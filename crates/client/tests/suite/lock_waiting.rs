@@ -1,13 +1,9 @@
 //! Waiting for locks: order, timeouts, cancellation, deadlocks.
 
-#![allow(clippy::unwrap_used)]
-
-mod cluster;
-
 use std::{sync::Arc, time::Duration};
 
+use crate::cluster::{Cluster, keys, put, until, wait};
 use client::{CancelReason, CancelToken, Error, LockRequest};
-use cluster::{Cluster, keys, put, until, wait};
 use parking_lot::Mutex;
 
 #[tokio::test]
@@ -55,7 +51,7 @@ async fn a_wait_ends_with_its_timeout_and_leaves_the_queue() {
     assert!(matches!(waiter.await.unwrap(), Err(Error::LockWaitTimeout { key, .. }) if key == "k"));
     until("the lock on j is given back", || cluster.storage.lock_counts() == (1, 0)).await;
     holder.rollback().await;
-    cluster.pessimistic().lock_keys(&keys("j k"), cluster::no_wait()).await.unwrap();
+    cluster.pessimistic().lock_keys(&keys("j k"), crate::cluster::no_wait()).await.unwrap();
 }
 
 #[tokio::test]

@@ -1,13 +1,11 @@
 //! What is wrong with a statement, with MySQL's numbers and messages.
 
-mod fixture;
-
+use crate::fixture::{Options, plan};
 use expr::SqlMode;
-use fixture::{Options, plan};
 
 fn error(sql: &str) -> (u16, String) {
     match plan(sql, &Options::default()) {
-        Ok(plan) => panic!("{sql} is planned\n{}", fixture::explain(&plan)),
+        Ok(plan) => panic!("{sql} is planned\n{}", crate::fixture::explain(&plan)),
         Err(error) => {
             let error = error.to_mysql();
             (error.code, error.message)
@@ -93,9 +91,9 @@ fn columns_that_follow_from_the_keys_need_not_be_grouped() {
 
 #[test]
 fn without_only_full_group_by_a_column_is_that_of_some_row() {
-    let eval = fixture::session(|eval| eval.sql_mode = SqlMode::default().without(SqlMode::ONLY_FULL_GROUP_BY));
-    let planned = fixture::plan_with("SELECT a, b FROM h GROUP BY b", &Options::default(), &eval).expect("planned");
-    assert!(fixture::explain(&planned).contains("first_row(test.h.a)"));
+    let eval = crate::fixture::session(|eval| eval.sql_mode = SqlMode::default().without(SqlMode::ONLY_FULL_GROUP_BY));
+    let planned = crate::fixture::plan_with("SELECT a, b FROM h GROUP BY b", &Options::default(), &eval).expect("planned");
+    assert!(crate::fixture::explain(&planned).contains("first_row(test.h.a)"));
 }
 
 #[test]

@@ -1,11 +1,7 @@
 //! What transactions see of each other, by isolation level and mode.
 
-#![allow(clippy::unwrap_used)]
-
-mod cluster;
-
+use crate::cluster::{Cluster, key, keys, no_wait, put, scan_all, show};
 use client::{Error, LockRequest, LockWait};
-use cluster::{Cluster, key, keys, no_wait, put, scan_all, show};
 
 #[tokio::test]
 async fn a_transaction_reads_its_own_writes_over_its_snapshot() {
@@ -133,7 +129,7 @@ async fn an_insert_of_an_existing_key_is_refused_at_commit_and_at_lock() {
     let request = LockRequest { check_not_exists: vec![1], ..LockRequest::default() };
     assert!(matches!(txn.lock_keys(&keys("new a"), request).await, Err(Error::KeyExists { key, .. }) if key == "a"));
     // The failed statement's other lock has been given back.
-    cluster::until("the lock on `new` is released", || cluster.storage.lock_counts() == (0, 0)).await;
+    crate::cluster::until("the lock on `new` is released", || cluster.storage.lock_counts() == (0, 0)).await;
     // Inserted and deleted again: the promise still counts.
     let mut txn = cluster.optimistic();
     txn.set(key("a"), key("2"), client::WriteFlags::INSERT).unwrap();
@@ -192,7 +188,7 @@ async fn a_reverted_statement_leaves_its_locks() {
     txn.commit().await.unwrap();
     other.lock_keys(&keys("a"), no_wait()).await.unwrap();
     drop(other);
-    cluster::until("a dropped transaction gives its locks back", || cluster.storage.lock_counts() == (0, 0)).await;
+    crate::cluster::until("a dropped transaction gives its locks back", || cluster.storage.lock_counts() == (0, 0)).await;
 }
 
 #[tokio::test]

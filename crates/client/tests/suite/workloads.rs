@@ -1,16 +1,12 @@
 //! Many transactions at once: invariants that only hold if isolation does.
 
-#![allow(clippy::unwrap_used)]
-
-mod cluster;
-
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
+use crate::cluster::{Cluster, key, put};
 use client::{Error, LockRequest};
-use cluster::{Cluster, key, put};
 
 const ACCOUNTS: usize = 8;
 const OPENING: i64 = 100;
@@ -128,7 +124,7 @@ async fn bank(modes: &'static [Mode]) {
         reader.await.unwrap();
     }
     assert!(committed.load(Ordering::Relaxed) > 0);
-    cluster::until("all locks are gone", || cluster.storage.lock_counts() == (0, 0)).await;
+    crate::cluster::until("all locks are gone", || cluster.storage.lock_counts() == (0, 0)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

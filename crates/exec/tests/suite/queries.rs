@@ -1,14 +1,12 @@
 //! Queries against the obvious computation, over stored rows and over a transaction's own, at every chunk size, within and over the memory quota.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::support::{Server, Session};
 use copr::SortKey;
 use planner::physical::{JoinKey, MergeJoin, Node, Op, PhysicalPlan, Sort};
 use planner::{Rule, RuleSet};
-use support::{Server, Session};
 
 /// Deterministic numbers that look random.
 struct Numbers(u64);
