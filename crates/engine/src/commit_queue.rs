@@ -298,15 +298,14 @@ impl<E: Engine> Shared<E> {
         }
         let here = queue.pending.len();
         if let Some((expected, patience)) = gather.wait_for(here) {
-            let began = Instant::now();
-            let until = began + patience;
+            let until = Instant::now() + patience;
             while queue.pending.len() < expected && !queue.closed {
                 queue.wanted = expected;
                 if self.wake.wait_until(&mut queue, until).timed_out() {
                     break;
                 }
             }
-            gather.waited(here, queue.pending.len(), began.elapsed());
+            gather.waited(here, queue.pending.len());
         }
         queue.wanted = 0;
         std::mem::swap(&mut queue.pending, taken);

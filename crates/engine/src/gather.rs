@@ -6,17 +6,10 @@
 //! ```
 //!
 //! A sync costs the same for one commit as for a hundred, and so does waking everybody it concerns. Those who were told last will often commit
-//! again at once, so the thread waits for them, as long as more commits are made that way: to have waited `w` for `c` more beside `h` that were
-//! here, when a sync takes `s`, pays where
+//! again at once, so the thread waits for them: for at most half of what a sync takes, and less each time they did not come. A client that
+//! is alone is never waited for.
 //!
-//! ```text
-//!   (h + c) / (s + w) ≥ h / s        that is        c · s ≥ h · w
-//! ```
-//!
-//! A wait that did not pay makes the next one half as long, until there is none; now and then waiting is tried again. A client that is alone is
-//! never waited for.
-//!
-//! Invariant: the wait is at most a sync long, and at most [`LONGEST`], whatever was learnt.
+//! Invariant: the wait is at most [`LONGEST`], whatever was learnt.
 
 use std::time::Duration;
 
@@ -57,21 +50,17 @@ impl Gather {
             if self.idle < TRY_AGAIN {
                 return None;
             }
-            self.patience = self.limit();
+            self.patience = SHORTEST * 2;
         }
         self.idle = 0;
         Some((self.expected, self.patience))
     }
 
-    /// The wait that began with `before` commits of the expected took so long and ended with `here`.
-    pub(crate) fn waited(&mut self, before: usize, here: usize, took: Duration) {
+    /// The wait that began with `before` commits of the expected ended with `here`.
+    pub(crate) fn waited(&mut self, before: usize, here: usize) {
         let came = here.saturating_sub(before);
-        let pays = self.sync.as_nanos() * came as u128 >= took.as_nanos() * before as u128;
-        self.patience = if pays { self.limit() } else { self.patience / 2 };
-    }
-
-    fn limit(&self) -> Duration {
-        self.sync.min(LONGEST)
+        let missing = self.expected.saturating_sub(before);
+        self.patience = if came * 2 >= missing { (self.patience * 2).min(self.sync / 2).min(LONGEST) } else { self.patience / 2 };
     }
 }
 
@@ -80,20 +69,15 @@ mod tests {
     use super::*;
 
     const SYNC: Duration = Duration::from_micros(400);
-    const MOMENT: Duration = Duration::from_micros(200);
 
-    /// Groups of `clients`, half of which are told while the others wait, and come back `after` that.
-    fn settle(gather: &mut Gather, clients: usize, after: Duration) -> Option<(usize, Duration)> {
-        let mut last = None;
+    /// Groups of `clients` that all come back while the thread waits.
+    fn settle(gather: &mut Gather, clients: usize) {
         for _ in 0..TRY_AGAIN * 2 {
             gather.written(clients / 2, clients - clients / 2, SYNC);
-            last = gather.wait_for(clients - clients / 2);
-            if let Some((_, patience)) = last {
-                let here = if after <= patience { clients } else { clients - clients / 2 };
-                gather.waited(clients - clients / 2, here, after.min(patience));
+            if gather.wait_for(clients - clients / 2).is_some() {
+                gather.waited(clients - clients / 2, clients);
             }
         }
-        last
     }
 
     #[test]
@@ -106,26 +90,26 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_come_back_in_time_are_waited_for() {
-        assert_eq!(settle(&mut Gather::default(), 8, MOMENT), Some((8, SYNC)));
-        assert_eq!(settle(&mut Gather::default(), 8, SYNC * 2), None);
+    fn clients_that_come_back_are_waited_for_up_to_half_a_sync() {
         let mut gather = Gather::default();
-        settle(&mut gather, 8, MOMENT);
+        settle(&mut gather, 8);
+        gather.written(3, 5, SYNC);
+        assert_eq!(gather.wait_for(5), Some((8, SYNC / 2)));
         gather.written(8, 0, Duration::from_secs(1));
-        gather.waited(1, 8, MOMENT);
-        assert_eq!(gather.wait_for(1), Some((8, LONGEST)));
+        gather.waited(1, 8);
+        assert!(gather.wait_for(1).is_some_and(|(_, patience)| patience <= LONGEST));
     }
 
     #[test]
-    fn few_who_come_late_are_not_worth_the_wait_of_many() {
+    fn clients_that_think_are_soon_not_waited_for() {
         let mut gather = Gather::default();
-        settle(&mut gather, 8, MOMENT);
+        settle(&mut gather, 8);
         let mut waits = 0;
         for _ in 0..TRY_AGAIN {
-            gather.written(2, 6, SYNC);
-            if gather.wait_for(6).is_some() {
+            gather.written(4, 1, SYNC);
+            if gather.wait_for(1).is_some() {
                 waits += 1;
-                gather.waited(6, 7, MOMENT);
+                gather.waited(1, 1);
             }
         }
         assert!((1..8).contains(&waits), "{waits}");
