@@ -27,6 +27,7 @@ use std::{
 use base::{TableId, TimeStamp};
 use catalog::{Catalog, meta::Meta};
 use client::TxnOptions;
+use env::Env;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tracing::{info, warn};
@@ -50,6 +51,8 @@ type Waiter = oneshot::Sender<Result<Job>>;
 
 pub(crate) struct Owner {
     pub(crate) catalog: Catalog,
+    /// Jobs run where the owner was started, not where statements ask for them.
+    env: Env,
     state: Mutex<State>,
     /// Held while a step is taken.
     commit: tokio::sync::Mutex<()>,
@@ -84,7 +87,8 @@ impl Owner {
     /// An owner that goes on with the jobs it finds.
     pub(crate) async fn start(catalog: Catalog) -> Result<Arc<Self>> {
         let ownership = catalog.servers().cloned().map(Ownership::new);
-        let owner = Arc::new(Self { catalog, state: Mutex::default(), commit: tokio::sync::Mutex::default(), ownership });
+        let env = catalog.client().env().bound();
+        let owner = Arc::new(Self { catalog, env, state: Mutex::default(), commit: tokio::sync::Mutex::default(), ownership });
         if owner.ownership.is_some() {
             owner.catalog.client().env().spawn(crate::ownership::attend(Arc::downgrade(&owner)));
             return Ok(owner);
@@ -240,7 +244,7 @@ impl Owner {
         }
         for id in ready {
             let owner = Arc::clone(self);
-            self.catalog.client().env().spawn(async move { owner.run(id).await });
+            self.env.spawn(async move { owner.run(id).await });
         }
     }
 

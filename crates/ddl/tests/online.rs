@@ -109,49 +109,93 @@ async fn a_duplicate_rolls_a_unique_index_back() {
     check_consistency(&server, "t").await;
 }
 
+/// Writers that change, add and remove rows until they are stopped.
+struct Load {
+    stop: Arc<AtomicBool>,
+    changes: Arc<AtomicUsize>,
+    writers: Vec<tokio::task::JoinHandle<()>>,
+}
+
+impl Load {
+    /// Writers of table `t`, of rows with ids below `ids`, which pause after each change.
+    fn start(server: &Arc<Server>, ids: i64, pause: Duration) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let changes = Arc::new(AtomicUsize::new(0));
+        let writers = (0..4u64)
+            .map(|seed| {
+                let (server, stop, changes) = (Arc::clone(server), Arc::clone(&stop), Arc::clone(&changes));
+                tokio::spawn(async move {
+                    let writer = Writer::new(&server, seed);
+                    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+                    while !stop.load(Ordering::Relaxed) {
+                        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                        let id = (state >> 33) as i64 % ids;
+                        let row = [Datum::Int(id), Datum::Int((state >> 20) as i64 % 50), text(&format!("{}", state >> 40))];
+                        match writer.put("t", &row, state >> 62 == 0).await {
+                            Ok(()) | Err(client::Error::KeyExists { .. }) => changes.fetch_add(1, Ordering::Relaxed),
+                            Err(error) => panic!("a writer failed: {error}"),
+                        };
+                        if !pause.is_zero() {
+                            tokio::time::sleep(pause).await;
+                        }
+                    }
+                })
+            })
+            .collect();
+        Self { stop, changes, writers }
+    }
+
+    async fn go_on(&self) {
+        let before = self.changes.load(Ordering::Relaxed);
+        until("writers go on", async || self.changes.load(Ordering::Relaxed) > before + 20).await;
+    }
+
+    async fn stop(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for writer in self.writers {
+            writer.await.expect("no panic");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn writers_go_on_while_indexes_come_and_go() {
     const ROWS: i64 = 400;
     let server = Arc::new(Server::start(&Cluster::default()).await);
     server.run("CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(20))").await.expect("creates");
     fill(&server, "t", ROWS).await;
-    let stop = Arc::new(AtomicBool::new(false));
-    let changes = Arc::new(AtomicUsize::new(0));
-    let writers: Vec<_> = (0..4u64)
-        .map(|seed| {
-            let (server, stop, changes) = (Arc::clone(&server), Arc::clone(&stop), Arc::clone(&changes));
-            tokio::spawn(async move {
-                let writer = Writer::new(&server, seed);
-                let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-                while !stop.load(Ordering::Relaxed) {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    let id = (state >> 33) as i64 % (ROWS * 2);
-                    let row = [Datum::Int(id), Datum::Int((state >> 20) as i64 % 50), text(&format!("{}", state >> 40))];
-                    match writer.put("t", &row, state >> 62 == 0).await {
-                        Ok(()) | Err(client::Error::KeyExists { .. }) => changes.fetch_add(1, Ordering::Relaxed),
-                        Err(error) => panic!("a writer failed: {error}"),
-                    };
-                }
-            })
-        })
-        .collect();
+    let load = Load::start(&server, ROWS * 2, Duration::ZERO);
     for round in 0..4 {
         server.run("CREATE INDEX k ON t (a)").await.expect("indexes");
         server.run("ALTER TABLE t ADD INDEX kb (b, a)").await.expect("indexes");
-        let before = changes.load(Ordering::Relaxed);
-        until("writers go on", async || changes.load(Ordering::Relaxed) > before + 20).await;
+        load.go_on().await;
         if round < 3 {
             server.run("DROP INDEX k ON t").await.expect("drops");
             server.run("ALTER TABLE t DROP INDEX kb").await.expect("drops");
         }
     }
-    stop.store(true, Ordering::Relaxed);
-    for writer in writers {
-        writer.await.expect("no panic");
-    }
+    load.stop().await;
     assert!(check_consistency(&server, "t").await > 0);
     // What was dropped is nowhere in the definition, and its entries wait for destruction.
     assert_eq!(server.table("t").indexes.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn rows_that_change_while_entries_are_sorted_have_the_entries_of_their_last_values() {
+    // The third run reads for long enough that some of its rows change meanwhile.
+    const ROWS: i64 = 8000;
+    let server = Arc::new(Server::start(&Cluster::default()).await);
+    server.run("CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(20))").await.expect("creates");
+    fill(&server, "t", ROWS).await;
+    for _ in 0..4 {
+        // Few changes: a transaction that meets one reads its rows again, whatever was wrong with them.
+        let load = Load::start(&server, ROWS, Duration::from_millis(20));
+        load.go_on().await;
+        server.run("ALTER TABLE t ADD INDEX k (a), ADD INDEX kb (b, a)").await.expect("indexes");
+        load.stop().await;
+        check_consistency(&server, "t").await;
+        server.run("ALTER TABLE t DROP INDEX k, DROP INDEX kb").await.expect("drops");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -59,6 +59,12 @@ impl Env {
         self.rng.next_u64()
     }
 
+    /// The same environment, whose tasks run where the caller of this does: long work that a connection asks for must not run on the event
+    /// loop of that connection and its neighbours.
+    pub fn bound(&self) -> Self {
+        Self { spawner: self.spawner.bound().unwrap_or_else(|| self.spawner.clone()), ..self.clone() }
+    }
+
     /// Runs `future` as a task of its own.
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         self.spawner.spawn(Box::pin(future));

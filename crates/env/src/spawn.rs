@@ -1,6 +1,8 @@
 //! Tasks: futures that must not block, and jobs that may wait for the disk.
 
-use std::pin::Pin;
+use std::{pin::Pin, sync::Arc};
+
+use tokio::runtime::Handle;
 
 /// An owned future that can move between threads.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -12,6 +14,11 @@ pub trait Spawn: Send + Sync + 'static {
 
     /// Runs a job that may wait for the disk on a thread kept for such jobs.
     fn spawn_blocking(&self, job: Box<dyn FnOnce() + Send>);
+
+    /// Starts tasks where the caller runs, whoever calls it later; `None` where it makes no difference.
+    fn bound(&self) -> Option<Arc<dyn Spawn>> {
+        None
+    }
 }
 
 /// The tokio runtime that is current on the calling thread.
@@ -23,17 +30,33 @@ pub struct TokioSpawn;
 
 impl Spawn for TokioSpawn {
     fn spawn(&self, future: BoxFuture<()>) {
-        if let Ok(handle) = tokio::runtime::Handle::try_current() {
+        if let Ok(handle) = Handle::try_current() {
             handle.spawn(future);
         }
     }
 
     fn spawn_blocking(&self, job: Box<dyn FnOnce() + Send>) {
-        match tokio::runtime::Handle::try_current() {
+        match Handle::try_current() {
             Ok(handle) => {
                 handle.spawn_blocking(job);
             }
             Err(_) => job(),
         }
+    }
+    fn bound(&self) -> Option<Arc<dyn Spawn>> {
+        Some(Arc::new(Bound(Handle::try_current().ok()?)))
+    }
+}
+
+/// One tokio runtime.
+struct Bound(Handle);
+
+impl Spawn for Bound {
+    fn spawn(&self, future: BoxFuture<()>) {
+        self.0.spawn(future);
+    }
+
+    fn spawn_blocking(&self, job: Box<dyn FnOnce() + Send>) {
+        self.0.spawn_blocking(job);
     }
 }

@@ -1,32 +1,34 @@
 //! Filling new indexes with the rows that were there before them.
 //!
 //! ```text
-//!   key-only scan at one snapshot ──▶ batches of row keys ──▶ workers (in parallel) ──▶ checkpoint: all keys below K are done
-//!                                                              │
-//!       one transaction a batch: read the rows, build entries, write them, commit; on contention again, in halves
+//!   none unique:  rows of a run ──▶ entries ──▶ sorted ──▶ a transaction for each part, in the order of the keys ─┐
+//!   some unique:  keys of a batch ──▶ rows and unique entries locked and read ──▶ a transaction a batch ──────────┴▶ checkpoint
 //! ```
 //!
 //! The scan begins when every user of the table maintains the indexes (state reorg, older users gone). Rows inserted later are the
-//! writers' business; rows that a writer changes or removes between scan and batch are seen as they are when the batch reads them.
+//! writers' business.
 //!
-//! How a batch keeps a row from changing between its reading and its commit:
+//! How a row is kept from changing between its reading and the commit of its entries:
 //!
 //! | indexes | way | why it holds |
 //! |---|---|---|
-//! | none is unique | optimistic: a scan at `start_ts`, entries checked for conflicts at commit | whoever changes or removes the row writes its old entry too (a removal leaves a record even where nothing was), so one of the two transactions meets the other's write of that key |
-//! | some is unique | pessimistic: the rows and the unique entries are locked and read in their newest versions | a writer leaves a unique entry alone that is not its row's, so there is no key that both must write |
+//! | none is unique | [`sorted`]: optimistic transactions that began before the rows were read | whoever changes or removes a row writes its old entry too (a removal leaves a record even where nothing was), so one of the two transactions meets the other's write of that key |
+//! | some is unique | [`locked`]: pessimistic; the rows and the unique entries are locked and read in their newest versions | a writer leaves a unique entry alone that is not its row's, so there is no key that both must write |
 //!
 //! Invariants:
-//! - A batch never waits for a lock while it holds others (it gives all up and tries again), so it cannot be part of a deadlock and
-//!   no foreground transaction is ever rolled back for it.
-//! - Writing an entry that exists already with the same handle changes nothing: after a crash batches may be repeated.
+//! - No transaction of a backfill waits for a lock while it holds others (it gives all up and tries again), so it cannot be part of a
+//!   deadlock and no foreground transaction is ever rolled back for it.
+//! - Writing an entry that exists already with the same handle changes nothing: after a crash entries may be written again.
+
+mod locked;
+mod sorted;
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use base::KeyRange;
 use bytes::Bytes;
 use catalog::{IndexInfo, TableInfo, layout};
-use client::{Client, LockRequest, LockWait, ScanOptions, SnapshotOptions, Transaction, TxnOptions, WriteFlags};
+use client::{Client, TxnOptions};
 use codec::{
     Handle,
     table::{decode_record_key, record_prefix},
@@ -36,7 +38,6 @@ use copr::{
     decode::EntryDecoder,
     index_entry::{EntryBuffer, IndexCodec},
 };
-use rustc_hash::FxHashMap;
 use tokio::task::JoinHandle;
 use types::{Chunk, DatumRef};
 
@@ -46,13 +47,9 @@ use crate::{
     owner::{Owner, added_indexes},
 };
 
-/// Rows of a batch: enough to share the cost of a commit, few enough to be locked, or to be repeated, only for milliseconds.
-const BATCH_ROWS: usize = 512;
-/// Batches under way at once.
+/// Transactions under way at once.
 const WORKERS: usize = 4;
-/// Batches between two checkpoints.
-const CHECKPOINT_BATCHES: u64 = 64;
-/// Pauses between attempts at a batch that met locked rows.
+/// Pauses between attempts at rows that others were writing.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
@@ -72,43 +69,36 @@ fn turns_the_job(error: &Error) -> bool {
 
 async fn fill(owner: &Owner, job: &mut Job) -> Result<()> {
     let plan = Arc::new(Plan::of(owner, job)?);
-    let client = owner.catalog.client();
-    let snapshot = client.snapshot(client.timestamp().await?, SnapshotOptions { not_fill_cache: true, ..SnapshotOptions::default() });
+    match plan.has_unique {
+        true => locked::fill(owner, job, &plan).await?,
+        false => sorted::fill(owner, job, &plan).await?,
+    }
+    progress(job).finished = true;
+    owner.store(job).await
+}
+
+/// An error when the job is not to go on.
+fn check(owner: &Owner, job: &Job) -> Result<()> {
+    match () {
+        () if owner.is_stopped() => Err(Error::Stopping),
+        () if owner.is_cancelled(job.id) => Err(Error::Cancelled),
+        () => Ok(()),
+    }
+}
+
+/// The rows that no checkpoint says are done.
+fn remaining(plan: &Plan, job: &mut Job) -> KeyRange {
     let mut range = KeyRange::prefix(&record_prefix(plan.table.id));
     let done = &progress(job).done_below;
     if !done.is_empty() {
         range.start = Bytes::copy_from_slice(done);
     }
-    let mut scanner = snapshot.scan(range, ScanOptions { key_only: true, batch: BATCH_ROWS, ..ScanOptions::default() });
-    let mut under_way: VecDeque<(Vec<u8>, u64, Worker)> = VecDeque::with_capacity(WORKERS);
-    let mut batches = 0u64;
-    loop {
-        if owner.is_stopped() {
-            return Err(Error::Stopping);
-        }
-        if owner.is_cancelled(job.id) {
-            return Err(Error::Cancelled);
-        }
-        let page = scanner.next_page().await?;
-        while under_way.len() >= WORKERS || (page.is_none() && !under_way.is_empty()) {
-            let Some((below, rows, worker)) = under_way.pop_front() else { break };
-            worker.join().await?;
-            progress(job).done_below = below;
-            job.row_count += rows;
-            batches += 1;
-            if batches.is_multiple_of(CHECKPOINT_BATCHES) {
-                owner.store(job).await?;
-            }
-        }
-        let Some(page) = page else { break };
-        let keys: Vec<Bytes> = page.into_iter().map(|(key, _)| key).collect();
-        let Some(last) = keys.last() else { continue };
-        let below = [last, &b"\0"[..]].concat();
-        let rows = keys.len() as u64;
-        under_way.push_back((below, rows, Worker::spawn(client.clone(), Arc::clone(&plan), keys)));
-    }
-    progress(job).finished = true;
-    owner.store(job).await
+    range
+}
+
+/// The smallest key above `key`.
+fn above(key: &[u8]) -> Vec<u8> {
+    [key, b"\0"].concat()
 }
 
 fn progress(job: &mut Job) -> &mut BackfillProgress {
@@ -118,15 +108,15 @@ fn progress(job: &mut Job) -> &mut BackfillProgress {
     }
 }
 
-/// A batch's task; stopped when it is dropped.
-struct Worker(JoinHandle<Result<()>>);
+/// A task of the backfill; stopped when it is dropped.
+struct Worker<T = ()>(JoinHandle<Result<T>>);
 
-impl Worker {
-    fn spawn(client: Client, plan: Arc<Plan>, keys: Vec<Bytes>) -> Self {
-        Self(tokio::spawn(async move { fill_batch(&client, &plan, &keys).await }))
+impl<T: Send + 'static> Worker<T> {
+    fn spawn(work: impl Future<Output = Result<T>> + Send + 'static) -> Self {
+        Self(tokio::spawn(work))
     }
 
-    async fn join(mut self) -> Result<()> {
+    async fn join(mut self) -> Result<T> {
         match (&mut self.0).await {
             Ok(result) => result,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
@@ -136,13 +126,13 @@ impl Worker {
     }
 }
 
-impl Drop for Worker {
+impl<T> Drop for Worker<T> {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-/// What every batch needs: the table and how its new entries are built.
+/// What every part of the work needs: the table and how its new entries are built.
 struct Plan {
     table: Arc<TableInfo>,
     columns: Vec<ScanColumn>,
@@ -239,14 +229,17 @@ struct Entry {
     distinct: bool,
 }
 
-/// Fills one batch, in as many attempts as its locks take. A batch that keeps meeting locked rows is cut in halves, so that one busy row
-/// does not hold up its neighbours.
-async fn fill_batch(client: &Client, plan: &Plan, keys: &[Bytes]) -> Result<()> {
+/// Fills `keys`, sorted, in as many attempts as it takes. Rows that others keep writing are cut off in halves, so that one busy row does not
+/// hold up its neighbours.
+async fn fill_rows(client: &Client, plan: &Plan, keys: &[Bytes]) -> Result<()> {
     let mut pause = FIRST_PAUSE;
     let mut parts: VecDeque<&[Bytes]> = VecDeque::from([keys]);
     while let Some(part) = parts.pop_front() {
         let mut txn = client.begin(TxnOptions { pessimistic: plan.has_unique, ..TxnOptions::default() });
-        let result = if plan.has_unique { fill_locked(&mut txn, plan, part).await } else { fill_optimistic(&mut txn, plan, part).await };
+        let result = match plan.has_unique {
+            true => locked::fill_rows(&mut txn, plan, part).await,
+            false => sorted::fill_rows(&mut txn, plan, part).await,
+        };
         match result {
             Ok(()) => pause = FIRST_PAUSE,
             Err(error) => {
@@ -269,67 +262,4 @@ fn is_contention(error: &Error) -> bool {
     let Error::Client(error) = error else { return false };
     error.is_retryable()
         || matches!(error, client::Error::LockNotAvailable { .. } | client::Error::LockWaitTimeout { .. } | client::Error::Aborted { .. })
-}
-
-/// Fills a batch from a snapshot; a row that changes meanwhile makes the commit fail.
-async fn fill_optimistic(txn: &mut Transaction, plan: &Plan, keys: &[Bytes]) -> Result<()> {
-    let ([first, ..], [.., last]) = (keys, keys) else { return Ok(()) };
-    let start_ts = txn.ensure_start_ts().await?;
-    let options = SnapshotOptions { not_fill_cache: true, ..SnapshotOptions::default() };
-    let range = KeyRange::new(first.clone(), [last, &b"\0"[..]].concat());
-    let mut scanner = txn.client().snapshot(start_ts, options).scan(range, ScanOptions { batch: BATCH_ROWS, ..ScanOptions::default() });
-    while let Some(rows) = scanner.next_page().await? {
-        for entry in plan.entries(&rows)? {
-            txn.set(entry.key, entry.value, WriteFlags::default())?;
-        }
-    }
-    txn.commit().await?;
-    Ok(())
-}
-
-/// Fills a batch from its locked rows, and checks unique entries.
-async fn fill_locked(txn: &mut Transaction, plan: &Plan, keys: &[Bytes]) -> Result<()> {
-    let request =
-        LockRequest { wait: LockWait::NoWait, return_values: true, lock_newest: true, only_if_exists: true, ..LockRequest::default() };
-    let locked = txn.lock_keys(keys, request).await?;
-    // A row without a value was removed since the scan, and its writer took care of its entries.
-    let rows: Vec<(Bytes, Bytes)> = keys.iter().zip(locked.values).filter_map(|(key, value)| Some((key.clone(), value??))).collect();
-    let entries = plan.entries(&rows)?;
-    let present = check_distinct(txn, plan, &entries).await?;
-    for (i, entry) in entries.into_iter().enumerate() {
-        if present.contains(&i) {
-            continue;
-        }
-        let flags = if entry.distinct { WriteFlags::default() } else { WriteFlags::INDEX_ENTRY };
-        txn.set(entry.key, entry.value, flags)?;
-    }
-    txn.commit().await?;
-    Ok(())
-}
-
-/// Locks the unique entries and refuses collisions. Returns the positions of entries that are there already.
-async fn check_distinct(txn: &mut Transaction, plan: &Plan, entries: &[Entry]) -> Result<Vec<usize>> {
-    let distinct: Vec<usize> = (0..entries.len()).filter(|&i| entries[i].distinct).collect();
-    if distinct.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut seen: FxHashMap<&[u8], &Handle> = FxHashMap::default();
-    for &i in &distinct {
-        if seen.insert(&entries[i].key, &entries[i].handle).is_some_and(|other| *other != entries[i].handle) {
-            return Err(plan.duplicate(&entries[i]));
-        }
-    }
-    let keys: Vec<Bytes> = distinct.iter().map(|&i| entries[i].key.clone()).collect();
-    let request = LockRequest { wait: LockWait::NoWait, return_values: true, lock_newest: true, ..LockRequest::default() };
-    let locked = txn.lock_keys(&keys, request).await?;
-    let mut present = Vec::new();
-    for (&i, value) in distinct.iter().zip(locked.values) {
-        let Some(Some(value)) = value else { continue };
-        let entry = &entries[i];
-        if plan.targets[entry.target].codec.decode_handle(&entry.key, &value)? != entry.handle {
-            return Err(plan.duplicate(entry));
-        }
-        present.push(i);
-    }
-    Ok(present)
 }
