@@ -41,7 +41,7 @@ mod region_engine;
 mod snapshot;
 mod store;
 
-pub use apply::Applier;
+pub use apply::{Applier, CatchUp, NoSources, Sources};
 pub use config::Config;
 pub use error::{Error, Result};
 pub use peer::{
