@@ -18,6 +18,7 @@ use engine::{Cf, Engine as _, EngineRead as _, ReadTier, SpaceUse, WriteBatch, W
 use env::{Env, ManualClock, Rng, SeededRng, TokioSpawn};
 use proto::{
     metapb::{Peer, Region},
+    raft_cmdpb::{AdminCmdType, AdminRequest, TransferLeaderRequest},
     raft_serverpb::RaftMessage,
 };
 use protobuf::Message as _;
@@ -164,7 +165,7 @@ pub struct World {
 }
 
 pub fn config() -> Config {
-    Config { log_gc_entries: 4, merge_max_log_gap: 64, hibernate_after_ticks: 30, ..Config::default() }
+    Config { log_gc_entries: 4, hibernate_after_ticks: 30, ..Config::default() }
 }
 
 impl World {
@@ -359,6 +360,22 @@ impl World {
         let ids = SplitIds { region_id: id, peer_ids: view.region.peers.iter().map(|peer| id * 100 + peer.store_id).collect() };
         let key = Bytes::copy_from_slice(key.as_bytes());
         self.run(async move { store.split(view.region.id, epoch(&view.region), vec![key], vec![ids]).await })
+    }
+
+    /// Asks the leader of a key's region to let a store lead.
+    pub fn ask_to_hand_over(&mut self, key: &str, to_store: u64) {
+        let (store, view) = self.leader(key);
+        let transfer_leader = Some(TransferLeaderRequest { peer: region::peer_on_store(&view.region, to_store).copied() });
+        let request = AdminRequest { cmd_type: AdminCmdType::TransferLeader as i32, transfer_leader, ..Default::default() };
+        // Who does not take it leaves the region where it is.
+        let _ = self.run(async move { store.admin(view.region.id, epoch(&view.region), request).await });
+    }
+
+    pub fn hand_over(&mut self, key: &str, to_store: u64) {
+        while self.leader(key).0.store_id() != to_store {
+            self.ask_to_hand_over(key, to_store);
+            self.ticks(3);
+        }
     }
 
     pub fn split_until_done(&mut self, key: &str) {
