@@ -148,6 +148,7 @@ impl Peer {
         if let Some(me) = region::peer(self.region(), self.peer.id) {
             self.peer = *me;
         }
+        self.installing = false;
         self.raw.advance_apply_to(index);
         effects.report = self.is_leader();
     }

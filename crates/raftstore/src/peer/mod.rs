@@ -189,6 +189,8 @@ pub struct Peer {
     written: PeerReport,
     size_hint: u64,
     ticks: u64,
+    /// A snapshot is being put in place: until then the library would look for entries that are in it, if it held an election.
+    installing: bool,
     removed: bool,
 }
 
@@ -248,6 +250,7 @@ impl Peer {
             written: PeerReport::default(),
             size_hint: 0,
             ticks: 0,
+            installing: false,
             removed: false,
         })
     }
@@ -289,6 +292,9 @@ impl Peer {
 
     /// Asks for votes without waiting for the election timeout.
     pub fn campaign(&mut self) {
+        if self.installing {
+            return;
+        }
         // It fails only for a message that a node sends itself wrongly.
         let _ = self.raw.campaign();
     }
@@ -323,7 +329,7 @@ impl Peer {
     /// Time passes.
     pub fn tick(&mut self, effects: &mut Effects) {
         self.ticks += 1;
-        if self.rest.is_resting() {
+        if self.rest.is_resting() || self.installing {
             return;
         }
         self.raw.tick();
@@ -377,6 +383,9 @@ impl Peer {
             if self.answer_former_member(&message, effects) {
                 return Ok(());
             }
+        }
+        if self.installing && inner.get_msg_type() == MessageType::MsgTimeoutNow {
+            return Ok(());
         }
         self.rest.on_message(&inner);
         match self.raw.step(inner) {

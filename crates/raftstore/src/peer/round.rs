@@ -90,6 +90,7 @@ impl Peer {
         let region = snapshot_region(self.region_id(), snapshot)?;
         self.raw.mut_store().restart_at(region.clone().into(), metadata.index, metadata.term, batch);
         self.log_bytes = 0;
+        self.installing = true;
         effects.installing = Some(Box::new(region.clone()));
         effects.apply.push(ApplyTask::Install { region: Box::new(region), index: metadata.index, term: metadata.term });
         Ok(())

@@ -20,7 +20,7 @@ use crate::stores::{
 /// Longer than elections and the making of replicas take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-fn connect(server: &Process) -> Conn {
+pub fn connect(server: &Process) -> Conn {
     connect_to(&server.address)
 }
 
@@ -35,7 +35,7 @@ pub fn try_connect(address: &str, database: Option<&str>) -> anyhow::Result<Conn
     Ok(Conn::new(options.prefer_socket(false).read_timeout(Some(Duration::from_secs(120))))?)
 }
 
-fn numbers(connection: &mut Conn, sql: &str) -> Vec<i64> {
+pub fn numbers(connection: &mut Conn, sql: &str) -> Vec<i64> {
     connection.query(sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
@@ -179,7 +179,7 @@ fn wait_for_more(connection: &mut Conn, seen: i64) -> i64 {
 }
 
 /// Moves money between random accounts until it is told to stop; answers how many transfers went through.
-fn transfer_until(server: &str, seed: u64, accounts: usize, stop: &AtomicBool) -> u64 {
+pub fn transfer_until(server: &str, seed: u64, accounts: usize, stop: &AtomicBool) -> u64 {
     let mut random = Random::new(seed);
     let mut connection = connect_to(server);
     let mut done = 0;

@@ -157,6 +157,11 @@ impl World {
             "get" => self.get(&words).await,
             "locks" => self.locks().await,
             "waits" => self.waits(),
+            "store_locks" => vec![format!("{} written", self.storage.store_locks().await.unwrap())],
+            "take_locks_again" => {
+                self.storage.take_locks_again();
+                vec![]
+            }
             _ => self.simple(verb, &words).await,
         };
         self.settle(out).await
