@@ -178,6 +178,16 @@ fn wait_for_more(connection: &mut Conn, seen: i64) -> i64 {
     wait_until("the writer goes on", PATIENCE, more).expect("the writer goes on")
 }
 
+/// Makes accounts that have 100 each; answers the table's id.
+pub fn make_accounts(connection: &mut Conn, count: usize) -> TableId {
+    connection.query_drop("CREATE TABLE accounts (id INT PRIMARY KEY, k INT, balance INT, KEY (k))").expect("a table");
+    let rows = (0..count).map(|id| format!("({id}, {id}, 100)")).collect::<Vec<_>>().join(",");
+    connection.query_drop(format!("INSERT INTO accounts VALUES {rows}")).expect("rows");
+    let jobs: Vec<Row> = connection.query("ADMIN SHOW DDL JOBS 1").expect("jobs");
+    // The table's id follows that of the job that made it.
+    TableId(jobs[0].get::<i64, _>(0).expect("an id") + 1)
+}
+
 /// Moves money between random accounts until it is told to stop; answers how many transfers went through.
 pub fn transfer_until(server: &str, seed: u64, accounts: usize, stop: &AtomicBool) -> u64 {
     let mut random = Random::new(seed);
@@ -208,12 +218,7 @@ fn transactions_and_scans_go_over_borders_of_regions_that_split_under_them() {
     let cluster = Cluster::start(3);
     let servers = [cluster.start_sql("sql0"), cluster.start_sql("sql1")];
     let mut connection = connect(&servers[0]);
-    connection.query_drop("CREATE TABLE accounts (id INT PRIMARY KEY, k INT, balance INT, KEY (k))").expect("a table");
-    let rows = (0..ACCOUNTS).map(|id| format!("({id}, {id}, 100)")).collect::<Vec<_>>().join(",");
-    connection.query_drop(format!("INSERT INTO accounts VALUES {rows}")).expect("rows");
-    let jobs: Vec<Row> = connection.query("ADMIN SHOW DDL JOBS 1").expect("jobs");
-    // The table's id follows that of the job that made it.
-    let table = TableId(jobs[0].get::<i64, _>(0).expect("an id") + 1);
+    let table = make_accounts(&mut connection, ACCOUNTS);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let mut client = Client::new(&cluster.pd.address);
     let stop = AtomicBool::new(false);

@@ -7,14 +7,10 @@ use std::{
     time::Duration,
 };
 
-use base::TableId;
-use testkit::{
-    mysql::{Row, prelude::Queryable as _},
-    wait_until,
-};
+use testkit::{mysql::prelude::Queryable as _, wait_until};
 
 use crate::{
-    cluster_sql::{connect, numbers, transfer_until},
+    cluster_sql::{connect, make_accounts, numbers, transfer_until},
     stores::{client::Client, cluster::Cluster},
 };
 
@@ -48,12 +44,7 @@ fn a_table_that_lost_its_rows_becomes_few_regions_while_money_moves() {
     let cluster = Cluster::start(3);
     let servers = [cluster.start_sql("sql0"), cluster.start_sql("sql1")];
     let mut connection = connect(&servers[0]);
-    connection.query_drop("CREATE TABLE accounts (id INT PRIMARY KEY, k INT, balance INT, KEY (k))").expect("a table");
-    let rows = (0..ACCOUNTS).map(|id| format!("({id}, {id}, 100)")).collect::<Vec<_>>().join(",");
-    connection.query_drop(format!("INSERT INTO accounts VALUES {rows}")).expect("rows");
-    let jobs: Vec<Row> = connection.query("ADMIN SHOW DDL JOBS 1").expect("jobs");
-    // The table's id follows that of the job that made it.
-    let table = TableId(jobs[0].get::<i64, _>(0).expect("an id") + 1);
+    let table = make_accounts(&mut connection, ACCOUNTS);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let mut client = Client::new(&cluster.pd.address);
     for border in (10..ACCOUNTS).step_by(10) {
