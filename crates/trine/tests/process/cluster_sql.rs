@@ -188,6 +188,13 @@ pub fn make_accounts(connection: &mut Conn, count: usize) -> TableId {
     TableId(jobs[0].get::<i64, _>(0).expect("an id") + 1)
 }
 
+/// Whether all accounts together have what they began with, and as many entries in the index as there are of them.
+pub fn check_money(reader: &mut Conn, accounts: usize) {
+    assert_eq!(numbers(reader, "SELECT SUM(balance) FROM accounts"), [100 * accounts as i64], "money was made or lost");
+    let entries = numbers(reader, "SELECT COUNT(*) FROM accounts WHERE k > -100000");
+    assert_eq!(entries, [accounts as i64], "an index entry too many or too few");
+}
+
 /// Moves money between random accounts until it is told to stop; answers how many transfers went through.
 pub fn transfer_until(server: &str, seed: u64, accounts: usize, stop: &AtomicBool) -> u64 {
     let mut random = Random::new(seed);
@@ -232,12 +239,7 @@ fn transactions_and_scans_go_over_borders_of_regions_that_split_under_them() {
         let mut reader = connect(&servers[1]);
         for border in (30..ACCOUNTS).step_by(30) {
             runtime.block_on(client.split(codec::table::int_record_key(table, border as i64)));
-            assert_eq!(numbers(&mut reader, "SELECT SUM(balance) FROM accounts"), [100 * ACCOUNTS as i64], "money was made or lost");
-            assert_eq!(
-                numbers(&mut reader, "SELECT COUNT(*) FROM accounts WHERE k > -100000"),
-                [ACCOUNTS as i64],
-                "an index entry too many or too few"
-            );
+            check_money(&mut reader, ACCOUNTS);
         }
         runtime.block_on(client.split(codec::table::record_prefix(table)));
         stop.store(true, Ordering::SeqCst);
