@@ -159,6 +159,26 @@ impl<E: Engine> Kv<E> {
         Refusal::of_command(self.inner.raft.store_id(), error)
     }
 
+    /// Begins to merge a region into a neighbour. Locks in the memory of this leader are written first: the target may be led elsewhere.
+    pub(crate) async fn merge(&self, region_id: u64, target: Region) -> Result<(), Refusal> {
+        let raft = &self.inner.raft;
+        let epoch = region::epoch(&raft.view(region_id)?.region);
+        let permit = raft.read_permit(region_id, epoch.version).await?;
+        let storage = self.inner.storages.get(&permit).await?;
+        let merged = match storage.store_locks().await {
+            Ok(locks) => {
+                tracing::info!(region_id, target = target.id, locks, "a region is to be merged");
+                raft.merge(region_id, epoch, target).await.map(|_| ()).map_err(Refusal::from)
+            }
+            Err(error) => Err(self.refusal(&permit, error)),
+        };
+        // When it is not known what came of it, whoever holds locks here is about to be replaced.
+        if merged.is_err() && raft.view(region_id).is_ok_and(|view| !view.is_merging) {
+            storage.take_locks_again();
+        }
+        merged
+    }
+
     /// Splits a region at keys that are inside it.
     pub(crate) async fn split_region(&self, request: SplitRegionRequest) -> Result<SplitRegionResponse, Refusal> {
         let Entered { permit } = self.enter(&request).await?;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   leaders ─ reports ─▶ newest of each region ─▶ stream of heartbeats ─▶ placement driver
-//!                                                     answers: change members, hand over, split ─▶ store
+//!                                                     answers: change members, hand over, split, merge ─▶ store
 //! ```
 
 use std::{sync::Arc, time::Duration};
@@ -147,7 +147,9 @@ fn heartbeat<E: Engine>(kv: &Kv<E>, pd: &PdClient, report: RegionReport) -> pdpb
         pending_peers: report.peer.pending,
         bytes_written: report.peer.written_bytes,
         keys_written: report.peer.written_keys,
-        approximate_size: report.size_bytes,
+        // Nothing at all is what nobody has measured.
+        approximate_size: report.keys.map_or(0, |_| report.size_bytes.max(1)),
+        approximate_keys: report.keys.unwrap_or(0),
         term: report.term,
         leader: Some(report.leader),
         region: Some(report.region),
@@ -176,6 +178,11 @@ async fn obey<E: Engine>(kv: Kv<E>, wish: pdpb::RegionHeartbeatResponse) {
     } else if let Some(transfer) = &wish.transfer_leader {
         let transfer_leader = Some(TransferLeaderRequest { peer: transfer.peer });
         AdminRequest { cmd_type: AdminCmdType::TransferLeader as i32, transfer_leader, ..Default::default() }
+    } else if let Some(target) = wish.merge.and_then(|merge| merge.target) {
+        if let Err(refusal) = kv.merge(region_id, target).await {
+            tracing::info!(region_id, ?refusal, "a region was not merged");
+        }
+        return;
     } else {
         if let Some(wanted) = wish.split_region
             && let Ok(view) = kv.raft().view(region_id)

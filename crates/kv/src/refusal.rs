@@ -7,6 +7,7 @@
 //! | another store or replica was meant | StoreNotMatch, MismatchPeerId | looks again |
 //! | the leader changed meanwhile | StaleCommand | asks again |
 //! | new leader, no timestamp yet | ReadIndexNotReady, MaxTimestampNotSynced | asks again, later |
+//! | becoming a part of another region | ProposalInMergingMode | asks again, until one of both is there |
 //! | too much at once, disk nearly full | ServerIsBusy with a hint, DiskFull | waits |
 //! | the request itself | text in the answer | gives up |
 
@@ -43,6 +44,7 @@ pub(crate) fn region_error(error: &raftstore::Error) -> errorpb::Error {
         E::ReadIndexNotReady(region_id) => {
             answer.read_index_not_ready = Some(errorpb::ReadIndexNotReady { reason: answer.message.clone(), region_id });
         }
+        E::Merging(region_id) => answer.proposal_in_merging_mode = Some(errorpb::ProposalInMergingMode { region_id }),
         E::ProposalRefused(_) => answer.server_is_busy = Some(busy(answer.message.clone())),
         E::EntryTooLarge { region_id, bytes, .. } => {
             answer.raft_entry_too_large = Some(errorpb::RaftEntryTooLarge { region_id, entry_size: bytes });

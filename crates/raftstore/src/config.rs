@@ -49,6 +49,8 @@ pub struct Config {
     pub region_split_bytes: u64,
     /// Number of keys at which a region is split.
     pub region_split_keys: u64,
+    /// Entries a replica may lack of a region that is to be merged: they travel in one entry of the region it becomes a part of.
+    pub merge_max_log_gap: u64,
     /// Bytes of snapshots sent or received in a second.
     pub snapshot_bytes_per_second: u64,
 }
@@ -72,6 +74,7 @@ impl Default for Config {
             log_gc_max_bytes: 64 << 20,
             region_split_bytes: 96 << 20,
             region_split_keys: 960_000,
+            merge_max_log_gap: 1024,
             snapshot_bytes_per_second: 100 << 20,
         }
     }

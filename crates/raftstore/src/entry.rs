@@ -65,6 +65,11 @@ pub fn encode_admin(epoch: &RegionEpoch, request: &AdminRequest) -> Vec<u8> {
     data
 }
 
+/// Whether an entry changes the region, without reading it.
+pub fn is_admin(data: &[u8]) -> bool {
+    data.first() == Some(&TAG_ADMIN)
+}
+
 fn u64_at(data: &[u8], at: usize) -> Option<u64> {
     data.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
 }

@@ -3,7 +3,7 @@
 //! | error | who acts |
 //! |---|---|
 //! | `NotLeader`, `RegionNotFound`, `EpochNotMatch`, `KeyNotInRegion`, `StoreNotMatch` | the client: it asks elsewhere |
-//! | `StaleCommand`, `Busy`, `ReadIndexNotReady`, `ProposalRefused` | the client: it asks again |
+//! | `StaleCommand`, `ReadIndexNotReady`, `ProposalRefused`, `Merging` | the client: it asks again |
 //! | `EntryTooLarge`, `InvalidRequest` | nobody: the request cannot be served |
 //! | `Engine`, `Log`, `Raft`, `Snapshot`, `Corrupted` | the store; a failed write stops it |
 
@@ -60,6 +60,9 @@ pub enum Error {
     /// The leader takes no proposals at the moment: it is handing over, or too much is uncommitted.
     #[error("region {0} takes no proposals at the moment")]
     ProposalRefused(u64),
+    /// The region is about to become a part of another one, or not; until that is clear it serves nothing.
+    #[error("region {0} is being merged into another one")]
+    Merging(u64),
     /// A write is larger than an entry of the log may be.
     #[error("a write of {bytes} bytes does not fit an entry of region {region_id}; {limit} are allowed")]
     EntryTooLarge {
@@ -142,6 +145,7 @@ impl Error {
                 | Self::StaleCommand
                 | Self::ReadIndexNotReady(_)
                 | Self::ProposalRefused(_)
+                | Self::Merging(_)
         )
     }
 }

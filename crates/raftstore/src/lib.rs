@@ -14,7 +14,7 @@
 //! | module | what |
 //! |---|---|
 //! | `peer` | one replica: inputs in, effects out |
-//! | `apply` | committed entries to engine batches; splits and changes of members |
+//! | `apply` | committed entries to engine batches; splits, merges and changes of members |
 //! | `log`, `peer_storage` | the log on disk, and as the consensus library sees it |
 //! | `store` | threads, mailboxes, routing, snapshots, keeping logs short |
 //! | `region_engine` | the engine as one region sees it, and the queue its writes go into |
@@ -41,7 +41,7 @@ mod region_engine;
 mod snapshot;
 mod store;
 
-pub use apply::Applier;
+pub use apply::{Applier, CatchUp, NoSources, Sources};
 pub use config::Config;
 pub use error::{Error, Result};
 pub use peer::{

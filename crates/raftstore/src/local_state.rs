@@ -12,7 +12,7 @@ use engine::{Cf, Engine, EngineIter as _, EngineRead, IterOptions, ReadTier, Wri
 use prost::Message;
 use proto::{
     metapb::Region,
-    raft_serverpb::{PeerState, RaftApplyState, RaftTruncatedState, RegionLocalState, StoreIdent},
+    raft_serverpb::{MergeState, PeerState, RaftApplyState, RaftTruncatedState, RegionLocalState, StoreIdent},
 };
 
 use crate::{
@@ -74,8 +74,21 @@ pub fn initial_apply_state() -> RaftApplyState {
 
 /// Writes what the region is and whether the replica lives.
 pub fn put_region_state(batch: &mut WriteBatch, region: &Region, state: PeerState) {
-    let value = RegionLocalState { state: state as i32, region: Some(region.clone()), ..Default::default() };
-    batch.put(Cf::Meta, &key(region.id, KIND_REGION), &value.encode_to_vec());
+    put_local_state(batch, &RegionLocalState { state: state as i32, region: Some(region.clone()), ..Default::default() });
+}
+
+/// The same with everything there is to say.
+pub fn put_local_state(batch: &mut WriteBatch, state: &RegionLocalState) {
+    let region_id = state.region.as_ref().map_or(0, |region| region.id);
+    batch.put(Cf::Meta, &key(region_id, KIND_REGION), &state.encode_to_vec());
+}
+
+/// Writes that a replica is gone; `merged_into` is the region its own has become a part of, right after that.
+pub fn put_tombstone(batch: &mut WriteBatch, region: &Region, merged_into: Option<Region>, installed_version: u64) {
+    let merge_state = merged_into.map(|target| MergeState { target: Some(target), ..Default::default() });
+    let state = PeerState::Tombstone as i32;
+    put_local_state(batch, &RegionLocalState { state, region: Some(region.clone()), merge_state, installed_version });
+    delete_apply_state(batch, region.id);
 }
 
 /// Writes how far the log has been applied.

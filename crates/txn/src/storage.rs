@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicI64, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
 };
 
 use base::{KeyRange, TimeStamp};
@@ -79,6 +79,8 @@ pub(crate) struct Inner<E: Engine> {
     pub(crate) max_ts: MaxTs,
     pub(crate) in_flight: InFlightCommits,
     pub(crate) pessimistic: PessimisticLocks,
+    /// No more locks are taken; see [`Storage::store_locks`].
+    pub(crate) sealed: AtomicBool,
     pub(crate) recent: RecentRecords,
     pub(crate) waits: LockWaitQueues,
     /// Locks in the engine; see [`Inner::no_stored_locks`].
@@ -129,6 +131,7 @@ impl<E: Engine> Storage<E> {
             max_ts: MaxTs::new(options.max_ts),
             in_flight: InFlightCommits::default(),
             pessimistic: PessimisticLocks::default(),
+            sealed: AtomicBool::new(false),
             recent,
             waits: store_wide.waits,
             stored_locks: AtomicI64::new(stored_locks as i64),

@@ -3,7 +3,7 @@
 //! News of a region that change what is replicated become a record to propose; until it is committed, clients are told what was known
 //! before. Everything else (sizes, flows, silence) is taken in at once and is not replicated.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use env::Instant;
 use proto::{
@@ -16,7 +16,8 @@ use super::{
     checker,
     controller::Controller,
     hot::HotCache,
-    operator::{Operator, Step},
+    merge_checker,
+    operator::{Operator, OperatorKind, Step},
     region::{Measured, RegionInfo},
     scheduler::{Scheduler, Slot, scatter::ScatterCounts},
     state::State,
@@ -75,6 +76,10 @@ pub struct Live {
     dice: Dice,
     /// Where the patrol goes on.
     patrol_key: bytes::Bytes,
+    /// When this member began to lead.
+    since: Instant,
+    /// Regions that came from splits, with the time that was heard of.
+    split: HashMap<u64, Instant>,
 }
 
 impl Default for Live {
@@ -96,6 +101,8 @@ impl Live {
             reserving_ids: false,
             dice: Dice::new(seed),
             patrol_key: bytes::Bytes::new(),
+            since: now,
+            split: HashMap::new(),
         }
     }
 
@@ -158,8 +165,16 @@ impl Cluster {
         }) {
             return Err(Error::StaleRegion { region_id: region.id, known_id: region.id });
         }
+        let version = region.region_epoch.unwrap_or_default().version;
+        let (is_unknown, was_empty) = (known.is_none(), tree.iter().next().is_none());
+        let became_smaller = known.is_some_and(|known| known.epoch().version < version && !known.meta.end_key.eq(&region.end_key));
         let is_new = known.is_none_or(|known| known.meta != *region || known.leader.is_none_or(|known| known.id != leader.id));
         tree.measure(region.id, Measured::of(heartbeat));
+        if is_unknown && !was_empty
+            || became_smaller && self.live.controller.of(region.id).is_none_or(|operator| operator.partner.is_none())
+        {
+            self.live.split.insert(region.id, now);
+        }
         // What the heartbeat says counts at once for what is to be done next, whether it is replicated yet or not.
         let info = RegionInfo { meta: region.clone(), leader: Some(leader), measured: Measured::of(heartbeat) };
         self.live.hot.report(&info);
@@ -198,6 +213,33 @@ impl Cluster {
             }
         }
         true
+    }
+
+    /// Begins both operators of a merge, or none.
+    fn begin_merge(&mut self, (source, target): (Operator, Operator), now: Instant) -> bool {
+        let controller = &self.live.controller;
+        let free = [&source, &target].iter().all(|operator| controller.is_free_for(operator.region_id, operator.kind));
+        free && self.begin(target, now) && self.begin(source, now)
+    }
+
+    /// Asks for a region to be merged into a neighbour.
+    pub fn merge(&mut self, source_id: u64, target_id: u64, now: Instant) -> Result<Vec<Effect>> {
+        let regions = &self.state.regions;
+        let source = regions.get(source_id).ok_or(Error::RegionNotFound(source_id))?;
+        let target = regions.get(target_id).ok_or(Error::RegionNotFound(target_id))?;
+        let touch = |left: &RegionInfo, right: &RegionInfo| left.end_key() == right.start_key() && !left.end_key().is_empty();
+        if !touch(source, target) && !touch(target, source) {
+            return Err(Error::NotScheduled { region_id: source_id, reason: "the regions do not lie side by side" });
+        }
+        if source.leader.is_none() || target.leader.is_none() || target.in_joint_state() || target.learners().next().is_some() {
+            return Err(Error::NotScheduled { region_id: source_id, reason: "one of the regions is changing" });
+        }
+        let view = view!(self, now);
+        let pair = merge_checker::operators(&view, source, target, OperatorKind::Admin, &mut self.live.ids);
+        if !self.begin_merge(pair.ok_or(Error::NoLeader)?, now) {
+            return Err(Error::NotScheduled { region_id: source_id, reason: "one of the regions has another operator" });
+        }
+        Ok(self.orders(&[source_id], now))
     }
 
     /// Begins an operator that somebody asked for, and gives the first order.
@@ -251,16 +293,25 @@ impl Cluster {
 
     fn patrol(&mut self, now: Instant) {
         let key = std::mem::take(&mut self.live.patrol_key);
-        let mut found = Vec::new();
+        let schedule = &self.state.config.schedule;
+        let interval = schedule.split_merge_interval.0;
+        self.live.split.retain(|_, since| now.since(*since) < interval);
+        let merges = now.since(self.live.since) >= interval && self.live.controller.has_room(OperatorKind::Merge, schedule);
+        let (split, hot, hits) = (&self.live.split, &self.live.hot, schedule.hot_region_cache_hits_threshold);
+        let may_merge = |info: &RegionInfo| !split.contains_key(&info.id()) && !hot.is_hot(info.id(), hits);
+        let (mut found, mut pairs) = (Vec::new(), Vec::new());
         let view = view!(self, now);
         let mut seen = 0;
         for info in self.state.regions.scan(&key, b"").take(PATROL) {
             seen += 1;
             self.live.patrol_key = info.end_key().clone();
-            if self.live.controller.of(info.id()).is_none()
-                && let Some(operator) = checker::check(&view, info, &mut self.live.ids)
-            {
-                found.push(operator);
+            if self.live.controller.of(info.id()).is_some() {
+                continue;
+            }
+            match checker::check(&view, info, &mut self.live.ids) {
+                Some(operator) => found.push(operator),
+                None if merges => pairs.extend(merge_checker::check(&view, info, may_merge, &mut self.live.ids)),
+                None => {}
             }
         }
         if seen < PATROL {
@@ -269,6 +320,12 @@ impl Cluster {
         for operator in found {
             if self.live.controller.has_room(operator.kind, &self.state.config.schedule) {
                 self.begin(operator, now);
+            }
+        }
+        // Regions of an earlier pair are not free any more for a later one.
+        for pair in pairs {
+            if self.live.controller.has_room(OperatorKind::Merge, &self.state.config.schedule) {
+                self.begin_merge(pair, now);
             }
         }
     }
@@ -304,10 +361,11 @@ impl Cluster {
     }
 
     /// What regions became after a split, reported by the store that did it. Leaders come with heartbeats.
-    pub fn on_split(&self, regions: &[Region]) -> Result<Vec<RegionRecord>> {
+    pub fn on_split(&mut self, regions: &[Region], now: Instant) -> Result<Vec<RegionRecord>> {
         let mut records = Vec::new();
         for region in regions {
             check_region(region)?;
+            self.live.split.insert(region.id, now);
             // The parent's leader leads all parts at first: the new region's peers are on the same stores.
             let parent = regions.iter().find_map(|region| self.state.regions.get(region.id)?.leader);
             let leader = parent.and_then(|leader| region.peers.iter().find(|peer| peer.store_id == leader.store_id)).copied();

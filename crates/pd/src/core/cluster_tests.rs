@@ -75,8 +75,11 @@ impl World {
             let _ = self.cluster.on_store_heartbeat(stats, now);
         }
         for id in self.regions.keys().copied().collect::<Vec<_>>() {
-            self.elect(id);
-            self.report(id);
+            // One may have been merged while others reported.
+            if self.regions.contains_key(&id) {
+                self.elect(id);
+                self.report(id);
+            }
         }
         let effects = self.cluster.tick(now);
         self.carry_out(effects);
@@ -99,6 +102,7 @@ impl World {
             region: Some(region.meta.clone()),
             leader: region.leader,
             approximate_size: region.measured.size_bytes,
+            approximate_keys: region.measured.keys,
             bytes_written: region.measured.write_rate * 60,
             interval: Some(TimeInterval { start_timestamp: 0, end_timestamp: 60 }),
             ..RegionHeartbeatRequest::default()
@@ -130,7 +134,7 @@ impl World {
     }
 
     fn obey(&mut self, store_id: u64, order: &RegionHeartbeatResponse) {
-        let region = self.regions.get_mut(&order.region_id).expect("known");
+        let Some(region) = self.regions.get_mut(&order.region_id) else { return };
         if region.leader_store() != store_id || self.dead.contains(&store_id) {
             return;
         }
@@ -156,12 +160,44 @@ impl World {
             }
             region.meta.region_epoch.as_mut().expect("set").conf_ver += 1;
         }
+        if let Some(target) = order.merge.as_ref().and_then(|merge| merge.target.clone()) {
+            if order.region_epoch == region.meta.region_epoch {
+                self.merge(order.region_id, &target);
+            }
+            return;
+        }
         if let Some(transfer) = &order.transfer_leader {
             let to = transfer.peer.expect("a transfer names a peer");
             if !self.dead.contains(&to.store_id) {
                 region.leader = region.peer_on(to.store_id).copied();
             }
         }
+    }
+
+    /// The target takes over the source, if it is still what the order says.
+    fn merge(&mut self, source_id: u64, target: &Region) {
+        let source = self.regions[&source_id].clone();
+        let into = self.regions.get_mut(&target.id).expect("known");
+        if into.meta.region_epoch != target.region_epoch {
+            return;
+        }
+        let stores = |region: &Region| region.peers.iter().map(|peer| peer.store_id).collect::<BTreeSet<_>>();
+        assert_eq!(stores(&source.meta), stores(&into.meta), "regions are merged where both are");
+        match source.end_key() == into.start_key() {
+            true => into.meta.start_key = source.start_key().clone(),
+            false => {
+                assert_eq!(into.end_key(), source.start_key());
+                into.meta.end_key = source.end_key().clone();
+            }
+        }
+        let epoch = into.meta.region_epoch.as_mut().expect("set");
+        epoch.version = epoch.version.max(source.epoch().version + 1) + 1;
+        into.measured.size_bytes += source.measured.size_bytes;
+        self.regions.remove(&source_id);
+    }
+
+    fn allow_merges(&mut self) {
+        self.cluster.state.config.schedule.split_merge_interval = base::ReadableDuration(SECOND * 5);
     }
 
     fn rounds(&mut self, count: usize) {
@@ -295,6 +331,75 @@ fn scattered_regions_of_a_group_are_led_everywhere() {
         assert_eq!((world.leaders(store), world.replicas(store)), (2, 6), "store {store}");
     }
     assert_eq!(world.cluster.live.controller.ended(1).map(|ended| ended.status), Some(OperatorStatus::Success));
+}
+
+#[test]
+fn small_regions_become_parts_of_their_neighbours_and_large_ones_stay() {
+    let mut world = World::new(&[(1, ""), (2, ""), (3, ""), (4, "")], &[]);
+    world.add_regions(6, &[1, 2, 3], 1);
+    world.add_regions(2, &[1, 2, 3], 50);
+    // These have to be moved to where their neighbours are.
+    world.add_regions(6, &[2, 3, 4], 1);
+    world.allow_merges();
+    world.rounds(200);
+    world.check_complete();
+    let mut sizes: Vec<u64> = world.regions.values().map(|region| region.measured.size_bytes >> 20).collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes.iter().sum::<u64>(), 112);
+    assert!(sizes.len() <= 3 && sizes.iter().all(|size| *size <= 64), "{sizes:?}");
+    assert_eq!(world.cluster.state.regions.iter().count(), world.regions.len(), "what was merged is forgotten");
+    assert!(world.cluster.state.regions.covers(b"00000", b"00014"));
+    assert!(world.fewest >= 3);
+    let running: Vec<_> = world.cluster.live.controller.iter().filter(|operator| operator.kind == OperatorKind::Merge).collect();
+    assert!(running.is_empty(), "{running:?}");
+}
+
+#[test]
+fn regions_are_not_merged_that_nobody_measured_or_that_were_split_or_belong_to_tables_of_their_own() {
+    let mut world = World::new(&[(1, ""), (2, ""), (3, "")], &[]);
+    world.add_regions(4, &[1, 2, 3], 0);
+    world.allow_merges();
+    world.rounds(30);
+    assert_eq!(world.regions.len(), 4, "nobody knows how large they are");
+    for region in world.regions.values_mut() {
+        region.measured.size_bytes = 1;
+        region.measured.keys = 300_000;
+    }
+    world.rounds(30);
+    assert_eq!(world.regions.len(), 4, "they have many keys");
+    world.regions.values_mut().for_each(|region| region.measured.keys = 1);
+    world.cluster.state.config.schedule.merge_schedule_limit = 0;
+    world.rounds(30);
+    assert_eq!(world.regions.len(), 4, "none may be under way");
+    world.cluster.state.config.schedule.merge_schedule_limit = 8;
+    world.cluster.state.config.schedule.split_merge_interval = base::ReadableDuration(SECOND * 60);
+    let split: Vec<Region> = world.regions.values().map(|region| region.meta.clone()).collect();
+    world.cluster.on_split(&split, world.now).unwrap();
+    world.rounds(50);
+    assert_eq!(world.regions.len(), 4, "they were split a moment ago");
+    world.rounds(60);
+    assert_eq!(world.regions.len(), 1);
+}
+
+#[test]
+fn both_operators_of_a_merge_end_together() {
+    let mut world = World::new(&[(1, ""), (2, ""), (3, "")], &[]);
+    world.cluster.state.config.schedulers.disabled = Scheduler::ALL.iter().map(|scheduler| scheduler.name().to_owned()).collect();
+    world.add_regions(3, &[1, 2, 3], 1);
+    world.rounds(2);
+    assert!(world.cluster.merge(1, 3, world.now).is_err(), "they do not lie side by side");
+    let effects = world.cluster.merge(2, 1, world.now).unwrap();
+    assert!(matches!(&effects[..], [Effect::Send { message, .. }] if message.merge.is_some()));
+    assert!(world.cluster.merge(3, 2, world.now).is_err(), "one of them is being merged already");
+    assert!(world.cluster.live.controller.end(2, OperatorStatus::Cancel));
+    assert_eq!(world.cluster.live.controller.iter().count(), 0);
+    let effects = world.cluster.merge(2, 1, world.now).unwrap();
+    world.carry_out(effects);
+    world.rounds(2);
+    assert_eq!(world.regions.len(), 2);
+    for region in [1, 2] {
+        assert_eq!(world.cluster.live.controller.ended(region).map(|ended| ended.status), Some(OperatorStatus::Success), "{region}");
+    }
 }
 
 #[test]

@@ -46,6 +46,16 @@ pub struct ScheduleConfig {
     pub replica_schedule_limit: u64,
     /// Moves for the sake of load at a time.
     pub hot_region_schedule_limit: u64,
+    /// Operators of merges at a time; a merge takes two.
+    pub merge_schedule_limit: u64,
+    /// Mebibytes up to which a region is merged into a neighbour; 0 for no merges.
+    pub max_merge_region_size: u64,
+    /// Keys up to which a region is merged; 0 for ten thousand a mebibyte.
+    pub max_merge_region_keys: u64,
+    /// How long a region that came from a split is not merged, and how long none is after this member has begun to lead.
+    pub split_merge_interval: ReadableDuration,
+    /// Whether regions of different tables may become one.
+    pub enable_cross_table_merge: bool,
     /// Reports in a row that make a region hot.
     pub hot_region_cache_hits_threshold: u64,
     /// A store with a greater share of its disk in use is given nothing more.
@@ -90,6 +100,11 @@ impl Default for ScheduleConfig {
             region_schedule_limit: 64,
             replica_schedule_limit: 64,
             hot_region_schedule_limit: 4,
+            merge_schedule_limit: 8,
+            max_merge_region_size: 20,
+            max_merge_region_keys: 0,
+            split_merge_interval: ReadableDuration(std::time::Duration::from_secs(60 * 60)),
+            enable_cross_table_merge: true,
             hot_region_cache_hits_threshold: 3,
             low_space_ratio: 0.8,
             store_limit: 60.0,

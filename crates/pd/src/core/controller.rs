@@ -2,6 +2,7 @@
 //!
 //! Invariants:
 //! - A region has one operator at most; one of a later [`OperatorKind`] takes the place of an earlier.
+//! - The two operators of a merge end together, in the same way.
 //! - The sums of what operators will bring to and take from stores are those of the steps not done.
 
 use std::{
@@ -58,6 +59,7 @@ impl Controller {
             OperatorKind::Leader => config.leader_schedule_limit,
             OperatorKind::Region => config.region_schedule_limit,
             OperatorKind::HotRegion => config.hot_region_schedule_limit,
+            OperatorKind::Merge => config.merge_schedule_limit,
             OperatorKind::Replica => config.replica_schedule_limit,
             OperatorKind::Admin => u64::MAX,
         }
@@ -68,12 +70,17 @@ impl Controller {
         (self.running.values().filter(|operator| operator.kind == kind).count() as u64) < Self::limit(kind, config)
     }
 
+    /// Whether a region has no operator that goes before one of a kind.
+    pub fn is_free_for(&self, region_id: u64, kind: OperatorKind) -> bool {
+        self.running.get(&region_id).is_none_or(|running| running.kind < kind)
+    }
+
     /// Begins an operator; `false` when the region has one that goes before it.
     pub fn begin(&mut self, operator: Operator) -> bool {
-        if let Some(running) = self.running.get(&operator.region_id) {
-            if running.kind >= operator.kind {
-                return false;
-            }
+        if !self.is_free_for(operator.region_id, operator.kind) {
+            return false;
+        }
+        if self.running.contains_key(&operator.region_id) {
             self.end(operator.region_id, OperatorStatus::Replace);
         }
         self.running.insert(operator.region_id, operator);
@@ -91,6 +98,11 @@ impl Controller {
             && let Some(oldest) = self.ended_order.pop_front()
         {
             self.ended.remove(&oldest);
+        }
+        if let Some(partner) =
+            operator.partner.filter(|partner| self.running.get(partner).is_some_and(|other| other.partner == Some(region_id)))
+        {
+            self.end(partner, status);
         }
         true
     }
@@ -147,7 +159,7 @@ impl Controller {
                         sums.entry(*from_store).or_default().leaders -= 1;
                         sums.entry(*to_store).or_default().leaders += 1;
                     }
-                    Step::Promote(_) | Step::LeaveJoint | Step::Split { .. } => {}
+                    Step::Promote(_) | Step::LeaveJoint | Step::Split { .. } | Step::MergeInto { .. } | Step::Absorb { .. } => {}
                 }
             }
         }

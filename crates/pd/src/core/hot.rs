@@ -74,6 +74,11 @@ impl HotCache {
         hot
     }
 
+    /// Whether a region has been hot for `hits` reports, in any way.
+    pub fn is_hot(&self, region_id: u64, hits: u64) -> bool {
+        [&self.reads, &self.writes].iter().any(|regions| regions.get(&region_id).is_some_and(|hot| hot.hits >= hits))
+    }
+
     /// What the hot regions put on each store that leads some.
     pub fn loads(&self, flow: Flow, hits: u64) -> HashMap<u64, u64> {
         let mut loads = HashMap::new();

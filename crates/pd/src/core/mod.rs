@@ -9,6 +9,7 @@
 //! | `isolation` | how far apart replicas stand |
 //! | `operator`, `controller` | what is to happen with a region, step by step; what is under way |
 //! | `checker` | repairs one region |
+//! | `merge_checker` | finds a neighbour for a region that is small |
 //! | `hot`, `scheduler` | balance of the whole cluster |
 //! | `view` | what checkers and schedulers look at |
 //! | `cluster` | heartbeats in, effects out |
@@ -21,6 +22,7 @@ pub mod config;
 pub mod controller;
 pub mod hot;
 mod isolation;
+mod merge_checker;
 pub mod operator;
 pub mod region;
 pub mod region_tree;

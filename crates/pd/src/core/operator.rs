@@ -6,6 +6,8 @@
 //! | move a replica | add learner, promote, (transfer leader,) remove peer |
 //! | move the leader | transfer leader |
 //! | split | split |
+//! | merge, of the source | (moves to the target's stores,) merge |
+//! | merge, of the target | wait until it holds the source |
 //!
 //! A new replica is a learner until it has the data: a region never counts on a voter that has nothing. One replica is added before another
 //! is removed. The leader of the region carries an order out only at the epoch it was made for, so a late or repeated order does no harm.
@@ -16,8 +18,8 @@ use bytes::Bytes;
 use env::Instant;
 use proto::{
     eraftpb::ConfChangeType,
-    metapb::{Peer, PeerRole},
-    pdpb::{ChangePeer, ChangePeerV2, CheckPolicy, RegionHeartbeatResponse, SplitRegion, TransferLeader},
+    metapb::{Peer, PeerRole, Region},
+    pdpb::{ChangePeer, ChangePeerV2, CheckPolicy, Merge, RegionHeartbeatResponse, SplitRegion, TransferLeader},
 };
 
 use super::region::RegionInfo;
@@ -47,6 +49,16 @@ pub enum Step {
         /// Version of the region before.
         version: u64,
     },
+    /// Become a part of another region. The region's heartbeats cannot say that it has: the target's do, and end both operators.
+    MergeInto {
+        /// The target as it was when the operator was made; the order is void when it has changed.
+        target: Region,
+    },
+    /// Take over another region, which nobody has to be told.
+    Absorb {
+        /// The region that becomes a part of this one.
+        source: Region,
+    },
 }
 
 impl Step {
@@ -61,6 +73,8 @@ impl Step {
             Self::TransferLeader { to_store, .. } => region.leader_store() == *to_store,
             Self::LeaveJoint => !region.in_joint_state(),
             Self::Split { version, .. } => region.epoch().version > *version,
+            Self::MergeInto { .. } => false,
+            Self::Absorb { source } => region.contains(&source.start_key),
         }
     }
 
@@ -94,18 +108,25 @@ impl Step {
                 let policy = if keys.is_empty() { CheckPolicy::Approximate } else { CheckPolicy::Usekey };
                 order.split_region = Some(SplitRegion { policy: policy as i32, keys: keys.clone() });
             }
+            Self::MergeInto { target } => order.merge = Some(Merge { target: Some(target.clone()) }),
+            Self::Absorb { .. } => return None,
         }
         Some(order)
     }
 
-    /// Whether the step changes the membership, and with it the epoch.
+    /// Whether the step changes the membership, or the version of it as a merge does that begins.
     pub fn changes_membership(&self) -> bool {
-        matches!(self, Self::AddLearner(_) | Self::Promote(_) | Self::RemovePeer(_) | Self::LeaveJoint)
+        matches!(self, Self::AddLearner(_) | Self::Promote(_) | Self::RemovePeer(_) | Self::LeaveJoint | Self::MergeInto { .. })
     }
 
     /// How long it may take: a new replica must be given its data.
     pub fn patience(&self) -> Duration {
-        Duration::from_secs(if matches!(self, Self::AddLearner(_)) { 600 } else { 60 })
+        match self {
+            Self::AddLearner(_) => Duration::from_secs(600),
+            // The source may be moved first.
+            Self::Absorb { .. } => Duration::from_secs(3600),
+            _ => Duration::from_secs(60),
+        }
     }
 }
 
@@ -118,6 +139,8 @@ pub enum OperatorKind {
     Region,
     /// Balance of load.
     HotRegion,
+    /// Small regions become parts of their neighbours.
+    Merge,
     /// Replicas that are missing, too many or badly placed.
     Replica,
     /// Somebody asked for it.
@@ -131,6 +154,7 @@ impl OperatorKind {
             Self::Leader => "leader",
             Self::Region => "region",
             Self::HotRegion => "hot-region",
+            Self::Merge => "merge",
             Self::Replica => "replica",
             Self::Admin => "admin",
         }
@@ -158,6 +182,8 @@ pub struct Operator {
     pub step_since: Instant,
     /// When the order was sent last.
     pub sent: Option<Instant>,
+    /// The other region of a merge: both operators end together.
+    pub partner: Option<u64>,
 }
 
 impl Operator {
@@ -173,7 +199,13 @@ impl Operator {
             weight: region.weight(),
             step_since: now,
             sent: None,
+            partner: None,
         }
+    }
+
+    /// The same as one half of a merge.
+    pub fn with_partner(self, region_id: u64) -> Self {
+        Self { partner: Some(region_id), ..self }
     }
 
     /// Goes past the steps that are done; the order for the next one is due then.

@@ -25,6 +25,8 @@ fn page(operator: &Operator) -> Value {
         Step::RemovePeer(peer) => json!({ "remove-peer": { "store": peer.store_id, "peer": peer.id } }),
         Step::TransferLeader { from_store, to_store } => json!({ "transfer-leader": { "from": from_store, "to": to_store } }),
         Step::LeaveJoint => json!("leave-joint-state"),
+        Step::MergeInto { target } => json!({ "merge-region": { "into": target.id } }),
+        Step::Absorb { source } => json!({ "merge-region": { "from": source.id } }),
         Step::Split { keys, .. } => json!({ "split": { "keys": keys.iter().map(|key| super::hex(key)).collect::<Vec<_>>() } }),
     };
     json!({
@@ -84,6 +86,10 @@ pub(super) enum Wanted {
         from_store_id: u64,
         to_store_id: u64,
     },
+    MergeRegion {
+        source_region_id: u64,
+        target_region_id: u64,
+    },
     SplitRegion {
         region_id: u64,
         #[serde(default)]
@@ -101,6 +107,9 @@ pub(super) async fn add_operator(State(node): Member, Json(wanted): Json<Wanted>
     let now = node.now();
     let effects = match wanted {
         Wanted::ScatterRegion { region_id, group } => node.write(|cluster| cluster.scatter(region_id, &group, now))?,
+        Wanted::MergeRegion { source_region_id, target_region_id } => {
+            node.write(|cluster| cluster.merge(source_region_id, target_region_id, now))?
+        }
         Wanted::SplitRegion { region_id, keys } => {
             let keys: Result<Vec<bytes::Bytes>, Error> = keys.iter().map(|key| from_hex(key).map(Into::into)).collect();
             let keys = keys?;

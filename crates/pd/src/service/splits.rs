@@ -59,7 +59,8 @@ pub(super) async fn ask_batch_split(node: Arc<Node>, request: AskBatchSplitReque
 
 async fn take_news(node: &Node, regions: Vec<Region>) -> Result<()> {
     node.leading()?;
-    let records = node.read(|cluster| cluster.on_split(&regions))?;
+    let now = node.now();
+    let records = node.write(|cluster| cluster.on_split(&regions, now))?;
     if !records.is_empty() {
         node.propose(Kind::PutRegions(PutRegions { regions: records })).await?;
     }

@@ -15,22 +15,28 @@
 //! What makes the log superfluous for good, the removal of a replica or a snapshot put in place, is synced.
 
 mod members;
+mod merge;
 mod split;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use engine::{Engine, WriteBatch};
 use proto::{
     metapb::Region,
     raft_cmdpb::{AdminCmdType, AdminRequest},
-    raft_serverpb::{PeerState, RaftApplyState, RaftTruncatedState},
+    raft_serverpb::{MergeState, PeerState, RaftApplyState, RaftTruncatedState, RegionLocalState},
 };
 use protobuf::Message as _;
 use raft::eraftpb::{ConfChangeV2, Entry, EntryType};
 
+pub(crate) use self::merge::check_pair;
+pub use self::merge::{CatchUp, NoSources, Sources};
 use crate::{
     Error, Result,
     entry::{self, Payload},
@@ -48,8 +54,21 @@ pub struct Applier {
     region: Region,
     state: RaftApplyState,
     removed: bool,
+    /// The region is to become a part of another one.
+    merging: Option<MergeState>,
+    /// Version of the region in the snapshot it was last made from.
+    installed_version: u64,
+    /// What cannot be applied before a replica of another region here has caught up.
+    stalled: Stalled,
     /// Version of the region, for readers: it changes before what comes from the change can be written to elsewhere.
     version: Arc<AtomicU64>,
+}
+
+/// Committed entries that wait, and the proposals made here for some of them.
+#[derive(Default)]
+struct Stalled {
+    entries: VecDeque<Entry>,
+    proposals: VecDeque<Proposal>,
 }
 
 /// What is collected before it is written.
@@ -66,7 +85,15 @@ impl Applier {
     /// An applier for a region as it is on disk.
     pub fn new(peer_id: u64, region: Region, state: RaftApplyState) -> Self {
         let version = Arc::new(AtomicU64::new(region::epoch(&region).version));
-        Self { peer_id, region, state, removed: false, version }
+        let (merging, installed_version, stalled) = (None, 0, Stalled::default());
+        Self { peer_id, region, state, removed: false, merging, installed_version, stalled, version }
+    }
+
+    /// The same with what else is on disk for the replica.
+    pub fn with_local_state(mut self, local: &RegionLocalState) -> Self {
+        self.merging = local.merge_state.clone().filter(|_| local.state == PeerState::Merging as i32);
+        self.installed_version = local.installed_version;
+        self
     }
 
     /// The region as applied.
@@ -90,17 +117,34 @@ impl Applier {
     }
 
     /// Applies entries, and tells the callers of their proposals. The engine's failures are returned; entries cannot fail.
-    pub fn apply<E: Engine>(&mut self, engine: &E, entries: Vec<Entry>, proposals: Vec<Proposal>) -> Result<Applied> {
+    ///
+    /// An entry that takes over another region waits until `sources` gives that up; it and what follows are kept here, and gone on with when
+    /// this is called again, be it with nothing.
+    pub fn apply<E: Engine>(
+        &mut self,
+        engine: &E,
+        entries: Vec<Entry>,
+        proposals: Vec<Proposal>,
+        sources: &dyn Sources,
+    ) -> Result<Applied> {
         let mut pending = Pending::default();
-        let mut proposals = proposals.into_iter().peekable();
-        for entry in entries {
+        self.stalled.entries.extend(entries);
+        self.stalled.proposals.extend(proposals);
+        while let Some(entry) = self.stalled.entries.pop_front() {
             if self.removed {
                 break;
             }
             assert_eq!(entry.index, self.state.applied_index + 1, "region {}: entries are applied in order, none twice", self.region.id);
+            if let Some(catch_up) = self.waits_for(&entry, sources)? {
+                pending.applied.waits_for = Some(catch_up);
+                self.stalled.entries.push_front(entry);
+                break;
+            }
             let answer = self.apply_entry(&entry, &mut pending)?;
             (self.state.applied_index, self.state.applied_term) = (entry.index, entry.term);
-            if let Some(proposal) = proposals.next_if(|proposal| proposal.index == entry.index) {
+            if self.stalled.proposals.front().is_some_and(|proposal| proposal.index == entry.index)
+                && let Some(proposal) = self.stalled.proposals.pop_front()
+            {
                 pending.told.push((proposal.done, answer));
             }
             if pending.batch.size_bytes() > MAX_BATCH_BYTES {
@@ -108,10 +152,40 @@ impl Applier {
             }
         }
         self.write(engine, &mut pending)?;
-        for proposal in proposals {
-            proposal.done.fail(&Error::RegionNotFound(self.region.id));
+        if self.removed {
+            self.forget_stalled(&Error::RegionNotFound(self.region.id));
         }
         Ok(Applied { index: self.state.applied_index, ..pending.applied })
+    }
+
+    /// Whether entries wait for another region.
+    pub fn is_stalled(&self) -> bool {
+        !self.stalled.entries.is_empty()
+    }
+
+    /// Entries that wait will not be applied here.
+    pub fn forget_stalled(&mut self, error: &Error) {
+        let Stalled { proposals, .. } = std::mem::take(&mut self.stalled);
+        proposals.into_iter().for_each(|proposal| proposal.done.fail(error));
+    }
+
+    /// Writes what the region is, with what is known of the replica beside it.
+    fn put_own_state(&self, batch: &mut WriteBatch) {
+        let state = if self.merging.is_some() { PeerState::Merging } else { PeerState::Normal };
+        let local = RegionLocalState {
+            state: state as i32,
+            region: Some(self.region.clone()),
+            merge_state: self.merging.clone(),
+            installed_version: self.installed_version,
+        };
+        local_state::put_local_state(batch, &local);
+    }
+
+    /// The region has other borders, or a version of its own for another reason.
+    fn adopt(&mut self, region: Region, batch: &mut WriteBatch) {
+        self.region = region;
+        self.version.store(region::epoch(&self.region).version, Ordering::SeqCst);
+        self.put_own_state(batch);
     }
 
     fn write<E: Engine>(&self, engine: &E, pending: &mut Pending) -> Result<()> {
@@ -135,9 +209,9 @@ impl Applier {
             EntryType::EntryNormal => match entry::decode(self.region.id, &entry.data)? {
                 Payload::Empty => Ok(Ok(Vec::new())),
                 Payload::Write { version, operations } => self.apply_write(version, operations, pending),
-                Payload::Admin { epoch, request } => Ok(match region::check_version(&self.region, epoch.version) {
-                    Err(error) if request.cmd_type != AdminCmdType::CompactLog as i32 => Err(error),
-                    _ => self.apply_admin(&request, pending),
+                Payload::Admin { epoch, request } => Ok(match self.check_admin(&epoch, &request) {
+                    Err(error) => Err(error),
+                    Ok(()) => self.apply_admin(&request, entry.index, pending),
                 }),
             },
             EntryType::EntryConfChange | EntryType::EntryConfChangeV2 => self.apply_membership(entry, pending),
@@ -148,6 +222,9 @@ impl Applier {
         if let Err(error) = region::check_version(&self.region, version) {
             return Ok(Err(error));
         }
+        if self.merging.is_some() {
+            return Ok(Err(Error::Merging(self.region.id)));
+        }
         let before = pending.batch.len();
         pending.batch.append_operations(operations)?;
         pending.applied.written_bytes += operations.len() as u64;
@@ -155,7 +232,7 @@ impl Applier {
         Ok(Ok(Vec::new()))
     }
 
-    fn apply_admin(&mut self, request: &AdminRequest, pending: &mut Pending) -> Result<Vec<Region>> {
+    fn apply_admin(&mut self, request: &AdminRequest, index: u64, pending: &mut Pending) -> Result<Vec<Region>> {
         match AdminCmdType::try_from(request.cmd_type) {
             Ok(AdminCmdType::CompactLog) => {
                 let Some(cut) = request.compact_log else { return Err(Error::InvalidRequest("a cut of the log says not where")) };
@@ -171,15 +248,16 @@ impl Applier {
                 let (regions, derived) = split::split(&self.region, split)?;
                 for (index, part) in regions.iter().enumerate() {
                     match index == derived {
-                        true => local_state::put_region_state(&mut pending.batch, part, PeerState::Normal),
+                        true => self.adopt(part.clone(), &mut pending.batch),
                         false => local_state::put_new_region(&mut pending.batch, part),
                     }
                 }
-                self.region = regions[derived].clone();
-                self.version.store(region::epoch(&self.region).version, Ordering::SeqCst);
                 pending.applied.changes.push(RegionChange::Split { regions: regions.clone(), derived });
                 Ok(regions)
             }
+            Ok(AdminCmdType::PrepareMerge) => self.prepare_merge(request, index, pending),
+            Ok(AdminCmdType::CommitMerge) => self.commit_merge(request, pending),
+            Ok(AdminCmdType::RollbackMerge) => self.rollback_merge(request, pending),
             _ => Err(Error::InvalidRequest("this change of a region is not supported")),
         }
     }
@@ -189,6 +267,7 @@ impl Applier {
         let corrupted = |_| Error::Corrupted { what: "change of members", region_id };
         let change = ConfChangeV2::parse_from_bytes(&entry.data).map_err(corrupted)?;
         let changed = match entry::decode(region_id, &entry.context)? {
+            _ if self.merging.is_some() => Err(Error::Merging(region_id)),
             Payload::Admin { epoch, request } if epoch.conf_ver == region::epoch(&self.region).conf_ver => {
                 members::change(&self.region, &request)
             }
@@ -201,32 +280,33 @@ impl Applier {
             Err(error) => return Ok(Err(error)),
         };
         if region::peer(&region, self.peer_id).is_none() {
-            self.remove(&region, &mut pending.batch);
+            self.remove(&region, None, &mut pending.batch);
             pending.sync = true;
+            self.region = region.clone();
         } else {
-            local_state::put_region_state(&mut pending.batch, &region, PeerState::Normal);
+            self.adopt(region.clone(), &mut pending.batch);
         }
-        self.region = region.clone();
         pending.applied.changes.push(RegionChange::Members { region: region.clone(), change });
         Ok(Ok(vec![region]))
     }
 
     /// Removes the replica's data; `region` is what a later message is compared with.
-    fn remove(&mut self, region: &Region, batch: &mut WriteBatch) {
+    fn remove(&mut self, region: &Region, merged_into: Option<Region>, batch: &mut WriteBatch) {
         self.removed = true;
         if region::is_initialized(&self.region) {
             delete_range(&self.region, batch);
         }
-        local_state::put_region_state(batch, region, PeerState::Tombstone);
-        local_state::delete_apply_state(batch, self.region.id);
+        local_state::put_tombstone(batch, region, merged_into, self.installed_version);
     }
 
-    /// Removes the replica without an entry saying so.
-    pub fn destroy<E: Engine>(&mut self, engine: &E) -> Result<()> {
+    /// Removes the replica without an entry saying so; `merged_into` when its region is a part of another one elsewhere.
+    pub fn destroy<E: Engine>(&mut self, engine: &E, merged_into: Option<Region>) -> Result<()> {
         let mut batch = WriteBatch::new();
         let region = self.region.clone();
-        self.remove(&region, &mut batch);
-        Ok(engine.write(batch, true)?)
+        self.remove(&region, merged_into, &mut batch);
+        engine.write(batch, true)?;
+        self.forget_stalled(&Error::RegionNotFound(self.region.id));
+        Ok(())
     }
 
     /// Begins anew with the data of a snapshot: `write_data` writes them, in an empty range.
@@ -238,6 +318,8 @@ impl Applier {
         term: u64,
         write_data: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
+        // They are in the snapshot.
+        self.forget_stalled(&Error::StaleCommand);
         let mut batch = WriteBatch::new();
         if region::is_initialized(&self.region) {
             delete_range(&self.region, &mut batch);
@@ -252,10 +334,9 @@ impl Applier {
             ..Default::default()
         };
         let mut batch = WriteBatch::new();
-        local_state::put_region_state(&mut batch, &region, PeerState::Normal);
         local_state::put_apply_state(&mut batch, region.id, &self.state);
-        self.region = region;
-        self.version.store(region::epoch(&self.region).version, Ordering::SeqCst);
+        (self.merging, self.installed_version) = (None, region::epoch(&region).version);
+        self.adopt(region, &mut batch);
         Ok(engine.write(batch, true)?)
     }
 }

@@ -1,10 +1,12 @@
 //! What applied entries change in a replica: its region, its members, its log.
 
-use proto::metapb::Region;
+use std::sync::Arc;
+
+use proto::{metapb::Region, raft_serverpb::MergeState};
 use raft::eraftpb::ConfChangeV2;
 
 use super::{Effects, Peer, SplitFrom};
-use crate::{Result, region};
+use crate::{Result, apply::CatchUp, region};
 
 /// A change that an entry of the log has made.
 #[derive(Clone, Debug)]
@@ -22,6 +24,25 @@ pub enum RegionChange {
         regions: Vec<Region>,
         /// Which of them this replica belongs to.
         derived: usize,
+    },
+    /// The region is to become a part of another one, and serves nothing until it has, or will not.
+    PrepareMerge {
+        /// The region at its new epoch.
+        region: Region,
+        /// What it is to become a part of, and where in its log that was said.
+        state: MergeState,
+    },
+    /// The region has taken over another one.
+    CommitMerge {
+        /// The region with its new borders.
+        region: Region,
+        /// The region that is no more.
+        source_id: u64,
+    },
+    /// The region stays what it was.
+    RollbackMerge {
+        /// The region at its new epoch.
+        region: Region,
     },
     /// The log begins behind this entry now.
     LogCut {
@@ -43,19 +64,30 @@ pub struct Applied {
     pub written_bytes: u64,
     /// Keys written to the engine.
     pub written_keys: u64,
+    /// The next entry waits for a replica of another region on this store.
+    pub waits_for: Option<CatchUp>,
 }
 
 impl Peer {
     /// Entries have been applied.
     pub fn on_applied(&mut self, applied: Applied, effects: &mut Effects) -> Result<()> {
+        // A cut of the log may be of entries that were applied with it.
+        self.raw.mut_store().set_applied_index(applied.index);
         for change in applied.changes {
             match change {
                 RegionChange::Members { region, change } => self.on_members_changed(region, &change, effects)?,
                 RegionChange::Split { regions, derived } => self.on_split(regions, derived, effects),
+                RegionChange::PrepareMerge { region, state } => self.on_merge_prepared(region, state, effects),
+                RegionChange::CommitMerge { region, source_id } => {
+                    self.raw.mut_store().set_region(Arc::new(region));
+                    effects.merged.push(source_id);
+                    (effects.report, effects.check_size) = (self.is_leader(), self.is_leader());
+                }
+                RegionChange::RollbackMerge { region } => self.on_merge_rolled_back(region, effects),
                 RegionChange::LogCut { index, term } => self.on_log_cut(index, term, effects),
             }
         }
-        self.raw.mut_store().set_applied_index(applied.index);
+        self.merging.on_applied(applied.index);
         self.raw.advance_apply_to(applied.index);
         self.written.written_bytes += applied.written_bytes;
         self.written.written_keys += applied.written_keys;
@@ -116,6 +148,7 @@ impl Peer {
         if let Some(me) = region::peer(self.region(), self.peer.id) {
             self.peer = *me;
         }
+        self.installing = false;
         self.raw.advance_apply_to(index);
         effects.report = self.is_leader();
     }

@@ -15,6 +15,7 @@
 //! | `read` | lease and ReadIndex |
 //! | `round` | collect, persisted |
 //! | `applied` | what applied entries change here |
+//! | `merge` | becoming a part of another region |
 //! | `rest` | regions with nothing to do stop ticking |
 //!
 //! Invariants:
@@ -25,6 +26,7 @@
 //!   that may have promised it to another process of this store votes until it is over ([`Peer::open`]).
 
 mod applied;
+mod merge;
 mod propose;
 mod read;
 mod rest;
@@ -35,7 +37,7 @@ use std::{collections::VecDeque, sync::Arc};
 use env::Instant;
 use proto::{
     metapb::{self, Region},
-    raft_serverpb::{ExtraMessage, ExtraMessageType, RaftApplyState, RaftMessage},
+    raft_serverpb::{ExtraMessage, ExtraMessageType, MergeState, RaftApplyState, RaftMessage},
 };
 use protobuf::Message as _;
 use raft::{
@@ -65,6 +67,10 @@ pub struct RegionView {
     pub is_leader: bool,
     /// Whether it has applied everything that was committed before its term; a leader that has not serves nothing.
     pub caught_up: bool,
+    /// The region is to become a part of another one: it serves nothing. Set with that having been proposed.
+    pub is_merging: bool,
+    /// The same as applied: what it becomes a part of, and where in its log that was said.
+    pub merging: Option<Arc<MergeState>>,
     /// Until when reads may be served without asking the others.
     pub lease_until: Option<Instant>,
 }
@@ -101,7 +107,12 @@ pub enum ApplyTask {
         term: u64,
     },
     /// The replica is removed without an entry of its log saying so.
-    Destroy,
+    Destroy {
+        /// Its region is a part of this one now.
+        merged_into: Option<Box<Region>>,
+    },
+    /// A replica of another region that entries waited for may have caught up.
+    Resume,
 }
 
 /// What is to be done after a step of a replica.
@@ -131,6 +142,10 @@ pub struct Effects {
     pub report: bool,
     /// Whether the region may be large enough to be split.
     pub check_size: bool,
+    /// Regions that this one has taken over: their replicas here are over.
+    pub merged: Vec<u64>,
+    /// Whether it is time to see if the region can be taken over, or will not be.
+    pub check_merge: bool,
     /// The replica is gone.
     pub destroyed: bool,
 }
@@ -164,6 +179,7 @@ pub struct Peer {
     /// Members of other regions' states that messages came from.
     seen: FxHashMap<u64, metapb::Peer>,
     rest: rest::Rest,
+    merging: merge::Merging,
     was_leader: bool,
     /// Ticks since each member was heard of; leaders only.
     silent_ticks: FxHashMap<u64, u64>,
@@ -173,6 +189,8 @@ pub struct Peer {
     written: PeerReport,
     size_hint: u64,
     ticks: u64,
+    /// A snapshot is being put in place: until then the library would look for entries that are in it, if it held an election.
+    installing: bool,
     removed: bool,
 }
 
@@ -224,6 +242,7 @@ impl Peer {
             no_votes_until,
             seen: FxHashMap::default(),
             rest: rest::Rest::default(),
+            merging: merge::Merging::default(),
             was_leader: false,
             silent_ticks: FxHashMap::default(),
             troubled: 0,
@@ -231,6 +250,7 @@ impl Peer {
             written: PeerReport::default(),
             size_hint: 0,
             ticks: 0,
+            installing: false,
             removed: false,
         })
     }
@@ -272,6 +292,9 @@ impl Peer {
 
     /// Asks for votes without waiting for the election timeout.
     pub fn campaign(&mut self) {
+        if self.installing {
+            return;
+        }
         // It fails only for a message that a node sends itself wrongly.
         let _ = self.raw.campaign();
     }
@@ -287,7 +310,9 @@ impl Peer {
             leader: self.leader(),
             is_leader,
             caught_up,
-            lease_until: self.lease_until.filter(|_| caught_up && !handing_over),
+            is_merging: self.is_merging(),
+            merging: self.merging.applied(),
+            lease_until: self.lease_until.filter(|_| caught_up && !handing_over && !self.is_merging()),
         }
     }
 
@@ -304,10 +329,11 @@ impl Peer {
     /// Time passes.
     pub fn tick(&mut self, effects: &mut Effects) {
         self.ticks += 1;
-        if self.rest.is_resting() {
+        if self.rest.is_resting() || self.installing {
             return;
         }
         self.raw.tick();
+        self.tick_merge(effects);
         if self.is_leader() {
             for ticks in self.silent_ticks.values_mut() {
                 *ticks += 1;
@@ -357,6 +383,9 @@ impl Peer {
             if self.answer_former_member(&message, effects) {
                 return Ok(());
             }
+        }
+        if self.installing && inner.get_msg_type() == MessageType::MsgTimeoutNow {
+            return Ok(());
         }
         self.rest.on_message(&inner);
         match self.raw.step(inner) {
@@ -467,7 +496,8 @@ impl Peer {
     pub fn is_told_to_go(&self, message: &RaftMessage) -> bool {
         let ours = region::epoch(self.region());
         let theirs = message.region_epoch.unwrap_or_default();
-        message.is_tombstone && message.to_peer.is_some_and(|to| to.id == self.peer.id) && theirs.conf_ver > ours.conf_ver
+        let merged = message.merge_target.is_some();
+        message.is_tombstone && !merged && message.to_peer.is_some_and(|to| to.id == self.peer.id) && theirs.conf_ver > ours.conf_ver
     }
 
     /// Takes everybody's hopes: the replica is about to go, or the store is stopping.

@@ -103,6 +103,9 @@ impl Peer {
             return Err(Error::StaleCommand);
         }
         region::check_version(self.region(), write.version)?;
+        if self.is_merging() {
+            return Err(Error::Merging(self.region_id()));
+        }
         let bytes = write.batch.operations().len() as u64;
         if bytes > self.config.max_entry_bytes {
             return Err(Error::EntryTooLarge { region_id: self.region_id(), bytes, limit: self.config.max_entry_bytes });
@@ -136,7 +139,7 @@ impl Peer {
         self.propose_data(staged.data, Done::Writes(staged.done), staged.staged_at, effects);
     }
 
-    fn propose_data(&mut self, data: Vec<u8>, done: Done, proposed_at: Instant, effects: &mut Effects) {
+    pub(super) fn propose_data(&mut self, data: Vec<u8>, done: Done, proposed_at: Instant, effects: &mut Effects) {
         let before = self.last_index();
         let result = self.raw.propose(Vec::new(), data);
         self.note_proposal(before, result, done, proposed_at, effects);
@@ -180,6 +183,7 @@ impl Peer {
                 let result = self.raw.propose_conf_change(context, conf_change(request));
                 self.note_proposal(before, result, done, now, effects);
             }
+            Ok(AdminCmdType::PrepareMerge) => self.propose_prepare_merge(now, &epoch, request, done, effects),
             Ok(_) => self.propose_data(entry::encode_admin(&epoch, request), done, now, effects),
         }
     }
@@ -190,6 +194,10 @@ impl Peer {
         }
         let region = self.region();
         let kind = AdminCmdType::try_from(request.cmd_type).unwrap_or(AdminCmdType::InvalidAdmin);
+        // Leadership may go on; what the region is may not change but for the end of the merge.
+        if self.is_merging() && !matches!(kind, AdminCmdType::TransferLeader | AdminCmdType::RollbackMerge) {
+            return Err(Error::Merging(region.id));
+        }
         match kind {
             AdminCmdType::TransferLeader => {
                 let to = request.transfer_leader.and_then(|transfer| transfer.peer).and_then(|peer| region::peer(region, peer.id));
@@ -210,6 +218,9 @@ impl Peer {
                 }
                 Ok(kind)
             }
+            AdminCmdType::PrepareMerge => self.check_prepare_merge(epoch, request).map(|()| kind),
+            AdminCmdType::CommitMerge => region::check_epoch(region, epoch).map(|()| kind),
+            AdminCmdType::RollbackMerge => self.check_rollback_merge(request).map(|()| kind),
             AdminCmdType::CompactLog => Ok(kind),
             _ => Err(Error::InvalidRequest("this change of a region is not supported")),
         }
@@ -252,7 +263,7 @@ impl Peer {
     /// Cuts the log where nobody needs its beginning any more, or where it has grown so long that a snapshot is cheaper.
     pub(super) fn cut_log_when_long(&mut self, effects: &mut Effects) {
         // Looked at about once in ten seconds at the default tick; not by all regions at the same time.
-        if !(self.ticks + self.region_id()).is_multiple_of(40) {
+        if !(self.ticks + self.region_id()).is_multiple_of(40) || self.is_merging() {
             return;
         }
         let (applied, truncated) = (self.applied_index(), self.raw.store().truncated_index());

@@ -45,6 +45,9 @@ impl Peer {
         if !self.is_leader() {
             return Err(Error::NotLeader { region_id: self.region_id(), leader: self.leader() });
         }
+        if self.is_merging() {
+            return Err(Error::Merging(self.region_id()));
+        }
         if !self.raw.raft.commit_to_current_term() {
             return Err(Error::ReadIndexNotReady(self.region_id()));
         }
@@ -121,7 +124,7 @@ impl Peer {
 
     /// A majority has heard from this leader after `from`.
     pub(super) fn renew_lease(&mut self, term: u64, from: Instant) {
-        if self.is_leader() && term == self.term() && self.raw.raft.lead_transferee.is_none() {
+        if self.is_leader() && !self.is_merging() && term == self.term() && self.raw.raft.lead_transferee.is_none() {
             let until = from + self.config.lease;
             self.lease_until = Some(self.lease_until.map_or(until, |old| old.max(until)));
         }

@@ -64,7 +64,7 @@ impl Peer {
 
     pub(super) fn tick_rest(&mut self, effects: &mut Effects) {
         let after = self.config.hibernate_after_ticks;
-        if after == 0 || !self.is_leader() {
+        if after == 0 || !self.is_leader() || self.is_merging() {
             return;
         }
         self.rest.idle_ticks += 1;
@@ -92,7 +92,7 @@ impl Peer {
             && raft.prs().iter().all(|(_, progress)| progress.matched == last)
     }
 
-    fn tell_others(&self, kind: ExtraMessageType, effects: &mut Effects) {
+    pub(super) fn tell_others(&self, kind: ExtraMessageType, effects: &mut Effects) {
         let others = self.region().peers.iter().filter(|peer| peer.id != self.peer.id);
         effects.messages.extend(others.map(|peer| self.extra(*peer, kind)));
     }
@@ -103,7 +103,7 @@ impl Peer {
             Ok(ExtraMessageType::MsgHibernateRequest) => {
                 // Only who follows this very leader, and has applied what it has, agrees.
                 let follows = self.raw.raft.leader_id == from.id && !self.is_leader();
-                if follows && self.applied_index() == self.last_index() {
+                if follows && self.applied_index() == self.last_index() && !self.is_merging() {
                     self.rest.resting = true;
                     effects.messages.push(self.extra(from, ExtraMessageType::MsgHibernateResponse));
                 }

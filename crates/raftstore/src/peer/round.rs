@@ -76,6 +76,8 @@ impl Peer {
             let me = self.peer.id;
             self.silent_ticks = self.region().peers.iter().filter(|peer| peer.id != me).map(|peer| (peer.id, 0)).collect();
         } else {
+            // Whether the region is merged is for the next leader to find out.
+            self.merging.forget_proposal();
             // Their entries may still be committed by the next leader: it can be asked.
             effects.failed.extend(self.proposals.drain(..).map(|proposal| (proposal.done, Error::StaleCommand)));
             let error = Error::NotLeader { region_id: self.region_id(), leader: self.leader() };
@@ -88,6 +90,7 @@ impl Peer {
         let region = snapshot_region(self.region_id(), snapshot)?;
         self.raw.mut_store().restart_at(region.clone().into(), metadata.index, metadata.term, batch);
         self.log_bytes = 0;
+        self.installing = true;
         effects.installing = Some(Box::new(region.clone()));
         effects.apply.push(ApplyTask::Install { region: Box::new(region), index: metadata.index, term: metadata.term });
         Ok(())

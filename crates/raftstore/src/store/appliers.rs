@@ -6,13 +6,14 @@ use std::{
 };
 
 use engine::Engine;
+use raft::eraftpb::Entry;
 
 use super::{
     APPLY_AT_ONCE, RaftStore,
     cell::{Cell, PeerMessage},
     jobs::Job,
 };
-use crate::{ApplyTask, Result, SnapshotId, snapshot};
+use crate::{Applier, ApplyTask, Proposal, RegionChange, Result, SnapshotId, snapshot};
 
 impl<E: Engine> RaftStore<E> {
     /// Applies what some regions have committed; waits for one if told so. False when the store stops.
@@ -37,11 +38,13 @@ impl<E: Engine> RaftStore<E> {
         let mut applier = cell.applier.lock();
         for task in joined(cell.take_tasks()) {
             match task {
-                ApplyTask::Entries { entries, proposals } => {
-                    let applied = applier.apply(&self.inner.engine, entries, proposals)?;
-                    cell.size_bytes.fetch_add(applied.written_bytes, Ordering::Relaxed);
-                    self.inner.post(cell, PeerMessage::Applied(applied));
-                }
+                ApplyTask::Entries { entries, proposals } => self.apply_entries(cell, &mut applier, entries, proposals)?,
+                ApplyTask::Resume if !applier.is_stalled() => {}
+                ApplyTask::Resume => self.apply_entries(cell, &mut applier, Vec::new(), Vec::new())?,
+                // A replica that another region has taken over does nothing any more with what is not its own.
+                ApplyTask::MakeSnapshot | ApplyTask::Install { .. } | ApplyTask::Destroy { .. } if applier.is_removed() => {}
+                // A region is not copied while it is unclear whether it stays: who lacks entries gets them by way of the target.
+                ApplyTask::MakeSnapshot if applier.is_merging() => self.inner.post(cell, PeerMessage::SnapshotMade(None)),
                 ApplyTask::MakeSnapshot => {
                     let (region, state) = (applier.region().clone(), *applier.state());
                     let data = self.inner.engine.snapshot();
@@ -55,13 +58,41 @@ impl<E: Engine> RaftStore<E> {
                     self.inner.snapshots.remove(&path);
                     self.inner.post(cell, PeerMessage::Installed { index });
                 }
-                ApplyTask::Destroy if applier.is_removed() => {}
-                ApplyTask::Destroy => {
-                    applier.destroy(&self.inner.engine)?;
+                ApplyTask::Destroy { merged_into } => {
+                    applier.destroy(&self.inner.engine, merged_into.map(|region| *region))?;
                     self.inner.post(cell, PeerMessage::Destroyed);
                 }
             }
         }
+        cell.stalled.store(applier.is_stalled(), Ordering::Release);
+        Ok(())
+    }
+
+    fn apply_entries(&self, cell: &Arc<Cell>, applier: &mut Applier, entries: Vec<Entry>, proposals: Vec<Proposal>) -> Result<()> {
+        let mut applied = applier.apply(&self.inner.engine, entries, proposals, self)?;
+        cell.size.lock().add_written(applied.written_bytes, applied.written_keys);
+        if let Some(catch_up) = applied.waits_for.take() {
+            cell.stalled.store(true, Ordering::Release);
+            match self.inner.cell(catch_up.source_id) {
+                Some(source) => self.inner.post(&source, PeerMessage::CatchUp(catch_up)),
+                // It is about to come from a split here; the next tick looks again.
+                None => {
+                    tracing::info!(region_id = cell.region_id, source = catch_up.source_id, "a merge waits for a region that is not here")
+                }
+            }
+        }
+        for change in &applied.changes {
+            if let RegionChange::Split { .. } | RegionChange::CommitMerge { .. } = change {
+                cell.size.lock().forget();
+            }
+            if let RegionChange::PrepareMerge { state, .. } = change
+                && let Some(target) = state.target.as_ref().and_then(|target| self.inner.cell(target.id))
+                && target.stalled.load(Ordering::Acquire)
+            {
+                self.inner.post_tasks(&target, vec![ApplyTask::Resume]);
+            }
+        }
+        self.inner.post(cell, PeerMessage::Applied(applied));
         Ok(())
     }
 }

@@ -10,11 +10,15 @@ use std::{
 
 use engine::Engine;
 use parking_lot::{Mutex, RwLock};
-use proto::{metapb::RegionEpoch, raft_cmdpb::AdminRequest, raft_serverpb::RaftMessage};
+use proto::{
+    metapb::{Region, RegionEpoch},
+    raft_cmdpb::AdminRequest,
+    raft_serverpb::RaftMessage,
+};
 use raft::eraftpb::Snapshot;
 
-use super::Inner;
-use crate::{AdminDone, Applied, Applier, ApplyTask, Done, Error, Peer, ReadDone, RegionView, SplitFrom, WriteProposal};
+use super::{Inner, size::SizeEstimate};
+use crate::{AdminDone, Applied, Applier, ApplyTask, CatchUp, Done, Error, Peer, ReadDone, RegionView, SplitFrom, WriteProposal};
 
 /// What a replica is told.
 pub(super) enum PeerMessage {
@@ -41,6 +45,10 @@ pub(super) enum PeerMessage {
     Installed {
         index: u64,
     },
+    /// Another region waits for this one's end.
+    CatchUp(CatchUp),
+    /// Perhaps the region is not there any more, and nobody has told.
+    AskWhetherStale,
     /// Its data are gone.
     Destroyed,
 }
@@ -62,9 +70,12 @@ pub(super) struct Cell {
     pub(super) tick_waits: AtomicBool,
     /// Version of the region as applied; the view follows with the replica's next round.
     version: Arc<AtomicU64>,
-    /// Bytes of the region when it was last read through, and what was written since: the engine's own figure leaves out write buffers.
-    pub(super) size_bytes: AtomicU64,
+    pub(super) size: Mutex<SizeEstimate>,
     pub(super) resting: AtomicBool,
+    /// Its applier waits for a replica of another region here.
+    pub(super) stalled: AtomicBool,
+    /// Others say that the region is a part of this one now, as it was right after that.
+    pub(super) merged_into: Mutex<Option<Region>>,
     /// It has been removed from the store: mail is refused.
     gone: AtomicBool,
 }
@@ -84,8 +95,10 @@ impl Cell {
             tasks: Mutex::default(),
             applied: AtomicBool::new(false),
             tick_waits: AtomicBool::new(false),
-            size_bytes: AtomicU64::new(0),
+            size: Mutex::default(),
             resting: AtomicBool::new(false),
+            stalled: AtomicBool::new(false),
+            merged_into: Mutex::default(),
             gone: AtomicBool::new(false),
         }
     }
@@ -201,6 +214,7 @@ impl<E: Engine> Inner<E> {
                 proposals.into_iter().for_each(|proposal| proposal.done.fail(error));
             }
         }
+        cell.applier.lock().forget_stalled(error);
         self.refuse_mail(cell);
     }
 

@@ -113,6 +113,9 @@ impl<E: Engine> RaftStore<E> {
             }
             return Err(Error::NotLeader { region_id: cell.region_id, leader: view.leader });
         }
+        if view.is_merging {
+            return Err(Error::Merging(cell.region_id));
+        }
         if !view.caught_up {
             return Err(Error::ReadIndexNotReady(cell.region_id));
         }

@@ -1,9 +1,6 @@
 //! Work that takes long and nobody waits for: snapshots, cutting logs, measuring regions.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use codec::engine_key::DATA_PREFIX;
@@ -14,6 +11,7 @@ use proto::{metapb::Region, raft_serverpb::RaftApplyState};
 use super::{
     RaftStore,
     cell::{Cell, PeerMessage},
+    size::RegionSize,
 };
 use crate::{
     Result, SnapshotId, describe_snapshot,
@@ -25,6 +23,7 @@ pub(super) enum Job<S> {
     MakeSnapshot { cell: Arc<Cell>, region: Region, state: RaftApplyState, data: S },
     CutLog { region_id: u64, index: u64 },
     CheckSize { cell: Arc<Cell> },
+    Measure { cell: Arc<Cell> },
 }
 
 /// Spreads the bytes of snapshots over time.
@@ -58,6 +57,7 @@ impl<E: Engine> RaftStore<E> {
             }
             Job::CutLog { region_id, index } => self.cut_log(region_id, index),
             Job::CheckSize { cell } => self.check_size(&cell),
+            Job::Measure { cell } => self.measure_through(&cell).map(|_| ()),
         };
         if let Err(error) = done {
             self.inner.fatal(&error);
@@ -97,15 +97,13 @@ impl<E: Engine> RaftStore<E> {
     }
 
     /// Asks for a split of a region that has grown too large.
-    fn check_size(&self, cell: &Cell) -> Result<()> {
+    fn check_size(&self, cell: &Arc<Cell>) -> Result<()> {
         let region = cell.view().region.clone();
         let size = self.approximate_size(cell, &region)?;
         if size < self.inner.config.region_split_bytes {
             return Ok(());
         }
-        let (start, end) = region::engine_range(&region);
-        let measured = self.read_through(&start, &end)?;
-        cell.size_bytes.store(measured.bytes, Ordering::Relaxed);
+        let measured = self.measure_through(cell)?;
         let config = &self.inner.config;
         let too_large = measured.bytes >= config.region_split_bytes || measured.keys >= config.region_split_keys;
         if too_large && !measured.borders.is_empty() {
@@ -116,10 +114,35 @@ impl<E: Engine> RaftStore<E> {
     }
 
     /// About how many bytes the current versions of a region take.
-    pub(super) fn approximate_size(&self, cell: &Cell, region: &Region) -> Result<u64> {
+    fn approximate_size(&self, cell: &Cell, region: &Region) -> Result<u64> {
+        Ok(self.size_on_disk(region)?.max(cell.size.lock().bytes()))
+    }
+
+    /// What the engine says of that, without its write buffers and with garbage.
+    pub(super) fn size_on_disk(&self, region: &Region) -> Result<u64> {
         let (start, end) = region::engine_range(region);
-        let on_disk = self.inner.engine.approximate_size(Cf::Data, &start, &end)?;
-        Ok(on_disk.max(cell.size_bytes.load(Ordering::Relaxed)))
+        Ok(self.inner.engine.approximate_size(Cf::Data, &start, &end)?)
+    }
+
+    /// Reads a region through, and has it reported when nobody knew how much it holds.
+    fn measure_through(&self, cell: &Arc<Cell>) -> Result<Measured> {
+        let region = cell.view().region.clone();
+        let (start, end) = region::engine_range(&region);
+        let on_disk = self.size_on_disk(&region)?;
+        let measured = self.read_through(&start, &end)?;
+        let mut size = cell.size.lock();
+        let is_news = size.estimate().is_none();
+        // With other borders by now it is measured again, as a region nobody knows.
+        if cell.view().region.region_epoch == region.region_epoch {
+            size.measured(RegionSize { bytes: measured.bytes, keys: measured.keys }, on_disk);
+        } else {
+            size.forget();
+        }
+        drop(size);
+        if is_news {
+            self.inner.post(cell, PeerMessage::Report);
+        }
+        Ok(measured)
     }
 
     /// Reads a range through: how large it is, and where it can be cut into parts of two thirds of the limits.

@@ -17,8 +17,10 @@
 //! | `poller` | rounds |
 //! | `appliers` | committed entries, snapshots put in place, removals |
 //! | `routing` | messages of other stores: to a replica, or to one that is created for them |
+//! | `merge` | regions that become parts of others, and replicas that have not heard of it |
 //! | `recovery` | what a store finds on disk when it starts |
 //! | `jobs` | snapshots made, logs cut, sizes measured |
+//! | `size` | how much a region holds |
 //! | `handle` | what `kv` calls |
 //!
 //! Nothing here needs the threads: [`RaftStore::poll`], [`RaftStore::apply`], [`RaftStore::run_job`] and [`RaftStore::tick`] each do a piece of
@@ -33,10 +35,12 @@ mod appliers;
 mod cell;
 mod handle;
 mod jobs;
+mod merge;
 mod poller;
 mod queue;
 mod recovery;
 mod routing;
+mod size;
 
 use std::{
     path::PathBuf,
@@ -85,8 +89,10 @@ pub struct RegionReport {
     pub leader: metapb::Peer,
     /// The leader's term.
     pub term: u64,
-    /// Bytes on disk, about.
+    /// Bytes of keys and values, about.
     pub size_bytes: u64,
+    /// Number of keys; `None` while nobody has read the region through, and its size is only what the engine says.
+    pub keys: Option<u64>,
     /// Members that do not answer or are behind; what was written.
     pub peer: PeerReport,
 }
@@ -248,6 +254,9 @@ impl<E: Engine> RaftStore<E> {
                     self.inner.post(cell, cell::PeerMessage::Report);
                 }
                 continue;
+            }
+            if cell.stalled.load(Ordering::Acquire) {
+                self.inner.post_tasks(cell, vec![crate::ApplyTask::Resume]);
             }
             // A replica that is late gets one tick, not all it has missed: its election timer must not run faster than time.
             if !cell.tick_waits.swap(true, Ordering::AcqRel) {

@@ -22,6 +22,8 @@ use crate::{
 enum Afterwards {
     Create { regions: Vec<Region>, under: Option<SplitFrom> },
     Remove(Arc<Cell>),
+    RemoveMerged { source_id: u64 },
+    CheckMerge(Arc<Cell>),
 }
 
 struct Polled<'a> {
@@ -69,7 +71,7 @@ impl<E: Engine> RaftStore<E> {
         let mut sync = false;
         for one in &mut polled {
             sync |= one.effects.must_sync;
-            let waits_for_log = self.note_installing(one)?;
+            let waits_for_log = self.note_installing(one, &mut afterwards)?;
             // A leader's entries travel while its own copy is being written.
             self.tell(one, &mut afterwards);
             one.effects.apply = waits_for_log;
@@ -86,6 +88,8 @@ impl<E: Engine> RaftStore<E> {
             match after {
                 Afterwards::Create { regions, under } => self.create_from_split(regions, under)?,
                 Afterwards::Remove(cell) => self.remove(&cell)?,
+                Afterwards::RemoveMerged { source_id } => self.remove_merged(source_id)?,
+                Afterwards::CheckMerge(cell) => self.check_merge(&cell)?,
             }
         }
         Ok(())
@@ -99,7 +103,7 @@ impl<E: Engine> RaftStore<E> {
                 peer.tick(effects);
                 effects.report |= peer.is_report_due(super::REPORT_TICKS);
             }
-            PeerMessage::Raft(message) if peer.is_told_to_go(&message) => effects.apply.push(ApplyTask::Destroy),
+            PeerMessage::Raft(message) if peer.is_told_to_go(&message) => effects.apply.push(ApplyTask::Destroy { merged_into: None }),
             PeerMessage::Raft(message) => match peer.step(now, *message, effects) {
                 Err(error @ Error::Corrupted { .. }) => tracing::warn!(region_id = cell.region_id, %error, "a message was dropped"),
                 result => result?,
@@ -115,6 +119,8 @@ impl<E: Engine> RaftStore<E> {
             PeerMessage::SnapshotMade(snapshot) => peer.on_snapshot_made(snapshot.map(|snapshot| *snapshot)),
             PeerMessage::SnapshotSent { to_peer, arrived } => peer.on_snapshot_sent(to_peer, arrived),
             PeerMessage::Installed { index } => peer.on_installed(index, effects),
+            PeerMessage::CatchUp(catch_up) => peer.catch_up(catch_up),
+            PeerMessage::AskWhetherStale => peer.ask_whether_stale(effects),
             PeerMessage::Destroyed => afterwards.push(Afterwards::Remove((*cell).clone())),
         }
         Ok(())
@@ -122,13 +128,17 @@ impl<E: Engine> RaftStore<E> {
 
     /// Before the log begins anew the engine says that a snapshot has to be put in place; answers that work, which waits until the log has
     /// begun anew: the other way round a crash would leave an engine that is ahead of its log.
-    fn note_installing(&self, one: &mut Polled<'_>) -> Result<Vec<ApplyTask>> {
+    fn note_installing(&self, one: &mut Polled<'_>, afterwards: &mut Vec<Afterwards>) -> Result<Vec<ApplyTask>> {
         let Some(region) = one.effects.installing.take() else { return Ok(Vec::new()) };
         let tasks = std::mem::take(&mut one.effects.apply);
         for task in &tasks {
             if let ApplyTask::Install { index, term, .. } = task {
                 let mut batch = WriteBatch::new();
                 note_installing(&region, *index, *term, &mut batch);
+                // Regions that have become parts of this one are over with it; what they hold is replaced by the snapshot.
+                for cell in self.end_covered(&region, &mut batch) {
+                    afterwards.push(Afterwards::Remove(cell));
+                }
                 self.inner.engine.write(batch, true)?;
             }
         }
@@ -164,6 +174,12 @@ impl<E: Engine> RaftStore<E> {
         if !effects.created.is_empty() {
             afterwards.push(Afterwards::Create { regions: effects.created, under: effects.created_under });
         }
+        for source_id in effects.merged {
+            afterwards.push(Afterwards::RemoveMerged { source_id });
+        }
+        if effects.check_merge {
+            afterwards.push(Afterwards::CheckMerge(one.cell.clone()));
+        }
         if effects.destroyed {
             afterwards.push(Afterwards::Remove(one.cell.clone()));
         }
@@ -187,14 +203,22 @@ impl<E: Engine> RaftStore<E> {
             return;
         }
         let region = (**peer.region()).clone();
+        // A figure for balancing: none is better than stopping over it.
+        let on_disk = self.size_on_disk(&region).unwrap_or(0);
+        let mut size = one.cell.size.lock();
+        let estimate = size.estimate();
+        if size.begin_reading(on_disk) {
+            self.inner.jobs.push(Job::Measure { cell: one.cell.clone() });
+        }
         let report = RegionReport {
-            // A figure for balancing: none is better than stopping over it.
-            size_bytes: self.approximate_size(one.cell, &region).unwrap_or(0),
+            size_bytes: estimate.map_or(on_disk.max(size.bytes()), |size| size.bytes),
+            keys: estimate.map(|size| size.keys),
             region,
             leader: *peer.peer(),
             term: peer.term(),
             peer: peer.take_report(),
         };
+        drop(size);
         self.inner.placement.report_region(report);
     }
 
@@ -217,7 +241,7 @@ impl<E: Engine> RaftStore<E> {
     }
 
     /// A replica's data are gone; its log and its place follow.
-    fn remove(&self, cell: &Arc<Cell>) -> Result<()> {
+    pub(super) fn remove(&self, cell: &Arc<Cell>) -> Result<()> {
         let mut cells = self.inner.cells.write();
         if !cells.get(&cell.region_id).is_some_and(|found| Arc::ptr_eq(found, cell)) {
             return Ok(());

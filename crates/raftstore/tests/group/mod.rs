@@ -14,7 +14,7 @@ use proto::{
     raft_serverpb::RaftMessage,
 };
 use raftstore::{
-    Applier, ApplyTask, Config, Effects, Error, Origin, Peer, RegionView, WriteProposal, local_state,
+    Applier, ApplyTask, Config, Effects, Error, NoSources, Origin, Peer, RegionView, WriteProposal, local_state,
     log::{LogBatch, MemLog, RaftLog as _},
     region::{INITIAL_EPOCH, epoch},
 };
@@ -183,14 +183,14 @@ impl Group {
         while let Some(task) = node.tasks.pop_front() {
             match task {
                 ApplyTask::Entries { entries, proposals } => {
-                    let applied = node.applier.apply(&node.engine, entries, proposals).unwrap();
+                    let applied = node.applier.apply(&node.engine, entries, proposals, &NoSources).unwrap();
                     node.peer.on_applied(applied, &mut effects).unwrap();
                 }
                 ApplyTask::MakeSnapshot => {
                     let snapshot = raftstore::describe_snapshot(node.applier.region(), node.applier.state(), 0);
                     node.peer.on_snapshot_made(Some(snapshot));
                 }
-                ApplyTask::Install { .. } | ApplyTask::Destroy => panic!("handled where the round ends"),
+                ApplyTask::Install { .. } | ApplyTask::Destroy { .. } | ApplyTask::Resume => panic!("handled where the round ends"),
             }
         }
         self.run(id, effects);

@@ -20,7 +20,7 @@ use crate::stores::{
 /// Longer than elections and the making of replicas take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-fn connect(server: &Process) -> Conn {
+pub fn connect(server: &Process) -> Conn {
     connect_to(&server.address)
 }
 
@@ -35,7 +35,7 @@ pub fn try_connect(address: &str, database: Option<&str>) -> anyhow::Result<Conn
     Ok(Conn::new(options.prefer_socket(false).read_timeout(Some(Duration::from_secs(120))))?)
 }
 
-fn numbers(connection: &mut Conn, sql: &str) -> Vec<i64> {
+pub fn numbers(connection: &mut Conn, sql: &str) -> Vec<i64> {
     connection.query(sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
@@ -178,8 +178,25 @@ fn wait_for_more(connection: &mut Conn, seen: i64) -> i64 {
     wait_until("the writer goes on", PATIENCE, more).expect("the writer goes on")
 }
 
+/// Makes accounts that have 100 each; answers the table's id.
+pub fn make_accounts(connection: &mut Conn, count: usize) -> TableId {
+    connection.query_drop("CREATE TABLE accounts (id INT PRIMARY KEY, k INT, balance INT, KEY (k))").expect("a table");
+    let rows = (0..count).map(|id| format!("({id}, {id}, 100)")).collect::<Vec<_>>().join(",");
+    connection.query_drop(format!("INSERT INTO accounts VALUES {rows}")).expect("rows");
+    let jobs: Vec<Row> = connection.query("ADMIN SHOW DDL JOBS 1").expect("jobs");
+    // The table's id follows that of the job that made it.
+    TableId(jobs[0].get::<i64, _>(0).expect("an id") + 1)
+}
+
+/// Whether all accounts together have what they began with, and as many entries in the index as there are of them.
+pub fn check_money(reader: &mut Conn, accounts: usize) {
+    assert_eq!(numbers(reader, "SELECT SUM(balance) FROM accounts"), [100 * accounts as i64], "money was made or lost");
+    let entries = numbers(reader, "SELECT COUNT(*) FROM accounts WHERE k > -100000");
+    assert_eq!(entries, [accounts as i64], "an index entry too many or too few");
+}
+
 /// Moves money between random accounts until it is told to stop; answers how many transfers went through.
-fn transfer_until(server: &str, seed: u64, accounts: usize, stop: &AtomicBool) -> u64 {
+pub fn transfer_until(server: &str, seed: u64, accounts: usize, stop: &AtomicBool) -> u64 {
     let mut random = Random::new(seed);
     let mut connection = connect_to(server);
     let mut done = 0;
@@ -208,12 +225,7 @@ fn transactions_and_scans_go_over_borders_of_regions_that_split_under_them() {
     let cluster = Cluster::start(3);
     let servers = [cluster.start_sql("sql0"), cluster.start_sql("sql1")];
     let mut connection = connect(&servers[0]);
-    connection.query_drop("CREATE TABLE accounts (id INT PRIMARY KEY, k INT, balance INT, KEY (k))").expect("a table");
-    let rows = (0..ACCOUNTS).map(|id| format!("({id}, {id}, 100)")).collect::<Vec<_>>().join(",");
-    connection.query_drop(format!("INSERT INTO accounts VALUES {rows}")).expect("rows");
-    let jobs: Vec<Row> = connection.query("ADMIN SHOW DDL JOBS 1").expect("jobs");
-    // The table's id follows that of the job that made it.
-    let table = TableId(jobs[0].get::<i64, _>(0).expect("an id") + 1);
+    let table = make_accounts(&mut connection, ACCOUNTS);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let mut client = Client::new(&cluster.pd.address);
     let stop = AtomicBool::new(false);
@@ -227,12 +239,7 @@ fn transactions_and_scans_go_over_borders_of_regions_that_split_under_them() {
         let mut reader = connect(&servers[1]);
         for border in (30..ACCOUNTS).step_by(30) {
             runtime.block_on(client.split(codec::table::int_record_key(table, border as i64)));
-            assert_eq!(numbers(&mut reader, "SELECT SUM(balance) FROM accounts"), [100 * ACCOUNTS as i64], "money was made or lost");
-            assert_eq!(
-                numbers(&mut reader, "SELECT COUNT(*) FROM accounts WHERE k > -100000"),
-                [ACCOUNTS as i64],
-                "an index entry too many or too few"
-            );
+            check_money(&mut reader, ACCOUNTS);
         }
         runtime.block_on(client.split(codec::table::record_prefix(table)));
         stop.store(true, Ordering::SeqCst);

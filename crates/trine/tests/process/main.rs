@@ -14,6 +14,7 @@ mod pd;
 mod playground;
 mod power_loss;
 mod recording;
+mod region_merge;
 mod scripts;
 mod stores;
 mod sysbench;

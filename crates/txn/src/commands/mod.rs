@@ -10,6 +10,7 @@
 //! | `batch_rollback`, `cleanup` | locks, fates | rollback records |
 //! | `check_txn_status`, `check_secondary_locks` | fates | rollback records, pushed locks |
 //! | `txn_heart_beat` | a lock | its time to live |
+//! | `store_locks` | locks in memory | the same locks, into the engine |
 //! | `destroy_range` | – | removes everything |
 
 mod batch_get;
@@ -26,4 +27,5 @@ mod prewrite;
 mod resolve_lock;
 mod scan;
 mod scan_lock;
+mod store_locks;
 mod txn_heart_beat;

@@ -11,11 +11,11 @@
 //! - A key is taken in the order of arrival: while somebody has the turn, or waits before us, we wait behind.
 //! - Nothing is held while waiting but the locks themselves.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use base::TimeStamp;
 use bytes::Bytes;
-use engine::{Engine, ReadTier};
+use engine::{Engine, ReadTier, SpaceUse, WriteBatch};
 use env::Instant;
 use mvcc::{
     KnownEmpty, LockPlace, MvccReader, MvccTxn,
@@ -60,6 +60,15 @@ struct NewLocks<E: Engine> {
     /// The greatest for_update_ts of the locks: the undoing must not touch locks that a later statement takes on the same keys.
     for_update_ts: TimeStamp,
     keys: Vec<Bytes>,
+}
+
+/// A key that was locked.
+struct LockedOne {
+    key: LockedKey,
+    /// Whether it was not locked before.
+    is_new: bool,
+    /// A new form of a lock of the transaction that lies in the engine (see `store_locks`), to be written there.
+    stored: Option<WriteBatch>,
 }
 
 /// What came of trying to lock.
@@ -134,6 +143,17 @@ impl<E: Engine> Storage<E> {
         }
     }
 
+    /// Writes a lock in the place of the one the transaction has in the engine, while its latch is held.
+    async fn write_lock(&self, batch: WriteBatch) -> Result<()> {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let on_done = move |result| {
+            // The receiver may have been dropped with its task.
+            let _ = sender.send(result);
+        };
+        self.inner.writes.submit(batch, SpaceUse::Essential, Box::new(on_done));
+        Ok(receiver.await.map_err(|_| Error::Stopped)??)
+    }
+
     /// Joins the queue of a key while its latch is held, so that its release cannot be missed.
     fn join_queue(&self, start_ts: TimeStamp, lock: &LockInfo, is_locked: bool, turn: Option<Turn>) -> Result<Waiting, NotJoined> {
         let holder = TimeStamp(lock.lock_version);
@@ -190,7 +210,10 @@ impl<E: Engine> Storage<E> {
                 result => result,
             };
             match result {
-                Ok((locked_key, is_new)) => {
+                Ok(LockedOne { key: locked_key, is_new, stored }) => {
+                    if let Some(batch) = stored {
+                        self.write_lock(batch).await?;
+                    }
                     if is_new {
                         new_locks.keys.push(key.clone());
                         new_locks.for_update_ts = new_locks.for_update_ts.max(locked_key.conflict_ts.unwrap_or_default());
@@ -212,15 +235,18 @@ impl<E: Engine> Storage<E> {
 }
 
 impl<E: Engine> Inner<E> {
-    /// Locks one key, whose latch is held; answers also whether it was not locked before.
-    fn lock_one(&self, command: &LockCommand, index: usize, tier: ReadTier) -> mvcc::Result<(LockedKey, bool)> {
+    /// Locks one key, whose latch is held.
+    fn lock_one(&self, command: &LockCommand, index: usize, tier: ReadTier) -> mvcc::Result<LockedOne> {
+        if self.sealed.load(Ordering::SeqCst) {
+            return Err(engine::Error::Displaced.into());
+        }
         let (key, should_not_exist) = &command.keys[index];
         let props = PessimisticLockProps { safe_point: self.safe_points.write_floor(), ..command.props.clone() };
         let known_empty = KnownEmpty { lock: self.no_stored_locks(), txn: !self.record_floor.may_concern(key, props.start_ts) };
         let mut reader = MvccReader::new(&self.engine).with_tier(tier).with_memory_locks(&self.pessimistic).with_known_empty(known_empty);
         let mut txn = MvccTxn::new();
         let mut locked = steps::pessimistic_lock(&mut reader, &mut txn, &props, key, *should_not_exist)?;
-        debug_assert!(txn.batch.is_empty(), "pessimistic locks are kept in memory");
+        assert_eq!(txn.stored_locks_delta, 0, "new pessimistic locks are kept in memory");
         let mut is_new = false;
         for (key, lock) in txn.memory_locks {
             is_new |= self.pessimistic.put(key, lock);
@@ -228,7 +254,7 @@ impl<E: Engine> Inner<E> {
         if is_new && let Some(record) = locked.record.take() {
             self.pessimistic.remember(key, record);
         }
-        Ok((locked, is_new))
+        Ok(LockedOne { key: locked, is_new, stored: Some(txn.batch).filter(|batch| !batch.is_empty()) })
     }
 
     fn is_locked_in_memory(&self, key: &[u8]) -> bool {

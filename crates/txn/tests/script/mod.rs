@@ -157,6 +157,11 @@ impl World {
             "get" => self.get(&words).await,
             "locks" => self.locks().await,
             "waits" => self.waits(),
+            "store_locks" => vec![format!("{} written", self.storage.store_locks().await.unwrap())],
+            "take_locks_again" => {
+                self.storage.take_locks_again();
+                vec![]
+            }
             _ => self.simple(verb, &words).await,
         };
         self.settle(out).await
@@ -185,7 +190,7 @@ impl World {
         let (storage, news, names) = (self.storage.clone(), self.news.clone(), self.names.clone());
         let name = words.plain[0].to_owned();
         self.waiting += 1;
-        tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             let line = match storage.pessimistic_lock(&request).await {
                 Err(error) => error.to_string(),
                 Ok(response) => match response.errors.first() {
@@ -195,6 +200,10 @@ impl World {
             };
             news.lock().push(format!("{name}: {line}"));
         });
+        // A lock in the engine takes the commit thread's time to be renewed.
+        if words.flag("written") {
+            task.await.unwrap();
+        }
         vec![]
     }
 
