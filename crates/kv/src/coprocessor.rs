@@ -142,6 +142,9 @@ impl<E: Engine> Kv<E> {
         let plan = StoreRequest::decode(&words).map_err(|error| Refusal::Request(error.to_string()))?;
         let storage = self.inner().storages.get(&permit).await?;
         let ts = TimeStamp(request.start_ts);
+        if ts.is_max() || ts == TimeStamp::ZERO {
+            return Err(Refusal::Request("a pushed-down plan needs a timestamp".to_owned()));
+        }
         let ranges: Vec<KeyRange> = request.ranges.iter().map(|range| KeyRange::new(range.start.clone(), range.end.clone())).collect();
         for range in &ranges {
             storage.prepare_scan(range, ts).await.map_err(|error| self.refusal(&permit, error))?;

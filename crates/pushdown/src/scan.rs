@@ -6,7 +6,7 @@
 use base::{ColumnId, IndexId, TableId};
 use copr::{HANDLE_COLUMN, HandleKind, IndexScan, KeyPart, ScanColumn, ScanSpec, TableScan};
 use proto::tipb;
-use types::{Column, Datum, FieldType};
+use types::{Column, Datum, FieldType, TypeKind};
 
 use crate::{Error, Result, datum, field_type};
 
@@ -143,6 +143,7 @@ fn decode_table(words: &tipb::TableScan) -> Result<DecodedScan> {
         let is_prefix = |id| words.primary_prefix_column_ids.contains(&id);
         HandleKind::Common { parts: words.primary_column_ids.iter().map(|&id| handle_part(id, &columns, is_prefix(id))).collect() }
     };
+    check_columns(&columns, &handle)?;
     let scan = TableScan { table: TableId(words.table_id), columns, handle };
     Ok(DecodedScan { scan: ScanSpec::Table(scan), desc: words.desc })
 }
@@ -163,9 +164,25 @@ fn decode_index(words: &tipb::IndexScan) -> Result<DecodedScan> {
         true => int_handle(&words.columns),
         false => HandleKind::Common { parts: all[own..].iter().map(key_part).collect() },
     };
+    check_columns(&all, &handle)?;
     let scan =
         IndexScan { table: TableId(words.table_id), index: IndexId(words.index_id), unique: words.unique, parts, columns: all, handle };
     Ok(DecodedScan { scan: ScanSpec::Index(scan), desc: words.desc })
+}
+
+/// Columns that stand for one thing are of one type: it is read as what the column says.
+fn check_columns(columns: &[ScanColumn], handle: &HandleKind) -> Result<()> {
+    for (at, column) in columns.iter().enumerate() {
+        let is_handle = column.id == HANDLE_COLUMN || matches!(handle, HandleKind::IntColumn { id } if column.id == *id);
+        let is_in_bytes = is_handle && matches!(handle, HandleKind::Common { .. });
+        if is_in_bytes || (is_handle && !column.ty.is_integer()) {
+            return Err(Error::Damaged("a handle that is no integer"));
+        }
+        if columns[..at].iter().any(|other| other.id == column.id && other.ty != column.ty) {
+            return Err(Error::Damaged("a column of two types"));
+        }
+    }
+    Ok(())
 }
 
 fn is_handle(column: &tipb::ColumnInfo) -> bool {
@@ -192,8 +209,8 @@ fn decode_scan_column(words: &tipb::ColumnInfo) -> Result<ScanColumn> {
         return Err(Error::unsupported(format!("the column with number {}", words.column_id)));
     }
     let ty = field_type::decode_column(words)?;
-    if is_handle(words) && !ty.is_integer() {
-        return Err(Error::Damaged("a handle that is no integer"));
+    if ty.tp == TypeKind::Null {
+        return Err(Error::unsupported("a column without a type"));
     }
     let default = if words.default_val.is_empty() {
         Datum::Null

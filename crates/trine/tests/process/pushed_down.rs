@@ -27,6 +27,9 @@ const STATEMENTS: &[&str] = &[
     "SELECT id FROM t WHERE c = 'three' ORDER BY id DESC LIMIT 5",
     "SELECT id FROM t WHERE c LIKE 't%e' AND k IN (1, 2, 4, 8) ORDER BY id DESC LIMIT 7",
     "SELECT id, at, u FROM t WHERE at >= '2024-02-20' AND at < '2024-02-21 03:00:00' ORDER BY id",
+    // Many rows: several pages of each region, in both directions.
+    "SELECT id, c, d FROM t WHERE k IS NOT NULL ORDER BY id",
+    "SELECT id, k, at FROM t WHERE c <> 'one' ORDER BY id DESC",
     "SELECT COUNT(*) FROM t WHERE LENGTH(c) = 3 AND k > 3",
     "SELECT COUNT(*) FROM t WHERE u > 18446744073709551000 OR d * d < 2.5",
     "SELECT COUNT(*) FROM t WHERE CASE WHEN k > 5 THEN c ELSE 'one' END = 'one' AND NOT (k <=> 3)",
