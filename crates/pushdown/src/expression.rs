@@ -45,7 +45,19 @@ impl Encoder<'_> {
             }
             Expr::Constant { value, ty } => constant(value, ty),
             Expr::Param { index, ty, .. } => constant(self.eval.param(*index)?, ty),
+            Expr::Call(_) if expr.is_constant() => self.value(expr),
             Expr::Call(call) => self.call(call),
+        }
+    }
+
+    /// What has one value for the execution travels as that value: operations on parameters, such as casts to what they are compared with.
+    fn value(&self, expr: &Expr) -> Result<tipb::Expr> {
+        let quiet = EvalCtx { warnings: Arc::default(), host: None, ..self.eval.clone() };
+        let value = expr.eval_const(&quiet)?;
+        match quiet.warnings.count() {
+            0 => constant(&value, expr.field_type()),
+            // They are to be given for each row.
+            _ => Err(Error::unsupported("a constant with warnings")),
         }
     }
 

@@ -251,6 +251,24 @@ fn what_has_no_words_is_done_over_the_rows_of_the_stores() {
 }
 
 #[test]
+fn operations_on_parameters_travel_as_their_values() {
+    let param = Expr::Param { index: 0, ty: FieldType::bigint(), coercibility: expr::Coercibility::Numeric };
+    // An integer beside a decimal column is cast when the statement is executed.
+    let condition = op(Op::Gt, vec![column(3), param]);
+    assert!(condition.as_call().is_some_and(|call| call.args[1].as_constant().is_none()));
+    let plan = plan(vec![condition], vec![]);
+    let eval = || EvalCtx { params: Arc::from([Datum::Int(-1)]), ..EvalCtx::default() };
+    let pushed = PushedPlan::of(&plan, false, &eval()).expect("has words");
+    assert!(pushed.rest.filters.is_empty());
+    let pairs = pairs(100);
+    let (expected, _) = run(plan, false, eval(), &pairs);
+    let rows = answer(&pushed.request.encode_to_vec(), &pairs);
+    let found = rows.iter().map(|rows| pushdown::datum::read_rows(rows, &pushed.columns).expect("own rows")).collect::<Vec<_>>();
+    assert_eq!(values(&found), values(&expected));
+    assert!((1..100).contains(&values(&found).len()));
+}
+
+#[test]
 fn limits_and_first_rows_are_found_over_all_regions() {
     let positive = || vec![op(Op::Gt, vec![column(1), int(0)])];
     assert!(same_in_parts(&plan(positive(), vec![DagOp::Limit(limit(5))])) < 14);
