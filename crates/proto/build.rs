@@ -4,7 +4,7 @@ use std::error::Error;
 
 use prost_types::field_descriptor_proto::{Label, Type};
 
-const FILES: [&str; 15] = [
+const FILES: [&str; 16] = [
     "metapb.proto",
     "errorpb.proto",
     "deadlock.proto",
@@ -13,6 +13,7 @@ const FILES: [&str; 15] = [
     "raft_cmdpb.proto",
     "raft_serverpb.proto",
     "coprocessor.proto",
+    "tipb.proto",
     "tikvpb.proto",
     "pdpb.proto",
     "pdstate.proto",

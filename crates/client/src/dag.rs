@@ -4,7 +4,8 @@
 //!   next() ─▶ scanner over the next range ─▶ rows ─▶ DagExecution ─▶ chunk
 //!                │ page of rows on this task, then a point where other tasks may run
 //!                ├ a block is not in the cache ─▶ this page on the read pool, then back
-//!                ├ the store is in another process ─▶ its pages, fetched as scans are (`remote_pages`)
+//!                ├ the stores are in other processes ─▶ they run what they can of the plan (`pushed_down`), or their rows are fetched as scans
+//!                │                                      are (`remote_pages`)
 //!                └ a lock ─▶ resolve, go on behind the last row
 //! ```
 //!
@@ -12,15 +13,19 @@
 //! - Every row of the ranges is fed exactly once, in key order (or its reverse), whatever interrupts the scan.
 //! - After each page the timestamp is checked against the safe point: compaction may have taken versions while the page was read.
 
+use std::sync::Arc;
+
 use base::KeyRange;
 use copr::{DagExecution, DagRequest, Step};
 use engine::ReadTier;
 use proto::kvrpcpb::LockInfo;
+use pushdown::PushedPlan;
 use txn::{RangeScanner, ScanSettings};
 use types::Chunk;
 
 use crate::{
     error::{Error, Result},
+    pushed_down::PushedRows,
     remote_pages::RemotePages,
     resolver::ReadContext,
     scanner::successor,
@@ -45,6 +50,8 @@ pub struct DagStream {
     context: ReadContext,
     /// Rows of a store in another process.
     remote: RemotePages,
+    /// Rows of that part of the plan which stores in other processes run.
+    pushed: Option<Box<PushedRows>>,
     finished: bool,
 }
 
@@ -71,14 +78,15 @@ enum PageEnd {
 }
 
 impl DagStream {
-    pub(crate) fn new(snapshot: Snapshot, request: DagRequest) -> Self {
+    pub(crate) fn new(snapshot: Snapshot, mut request: DagRequest) -> Self {
+        let pushed = push_down(&snapshot, &mut request);
         let mut ranges = request.ranges.clone();
         if !request.desc {
             ranges.reverse();
         }
         let remote = RemotePages::new(request.limit_hint);
         let context = ReadContext::default();
-        Self { snapshot, request, execution: None, ranges, current: None, scanner: None, context, remote, finished: false }
+        Self { snapshot, request, execution: None, ranges, current: None, scanner: None, context, remote, pushed, finished: false }
     }
 
     /// The next chunk of the result; `None` at the end.
@@ -104,6 +112,13 @@ impl DagStream {
                 continue;
             }
             backoff.check()?;
+            if let Some(pushed) = &mut self.pushed {
+                match Box::pin(pushed.next()).await? {
+                    Some(rows) => self.feed_rows(rows)?,
+                    None => self.finish()?,
+                }
+                continue;
+            }
             if !self.next_range().await? {
                 self.finish()?;
                 continue;
@@ -131,7 +146,19 @@ impl DagStream {
         }
     }
 
+    /// Takes rows of the stores' part of the plan.
+    fn feed_rows(&mut self, rows: Vec<Chunk>) -> Result<()> {
+        let Some(execution) = &mut self.execution else { return Ok(()) };
+        for chunk in rows {
+            if execution.feed_rows(chunk)? == Step::Done {
+                return self.finish();
+            }
+        }
+        Ok(())
+    }
+
     fn finish(&mut self) -> Result<()> {
+        self.pushed = None;
         self.scanner = None;
         self.finished = true;
         if let Some(execution) = &mut self.execution {
@@ -240,6 +267,15 @@ impl DagStream {
         }
         Ok(())
     }
+}
+
+/// Has stores in other processes run what they can of a plan; the request is left with the rest.
+fn push_down(snapshot: &Snapshot, request: &mut DagRequest) -> Option<Box<PushedRows>> {
+    let Store::Cluster(store) = snapshot.client().store() else { return None };
+    let plan = PushedPlan::of(&request.plan, request.desc, &request.eval)?;
+    let rows = PushedRows::new(store.clone(), snapshot.clone(), request, &plan);
+    request.plan = Arc::new(plan.rest);
+    Some(Box::new(rows))
 }
 
 impl PageScanner {

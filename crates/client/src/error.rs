@@ -155,6 +155,20 @@ pub enum Error {
         /// What was found.
         reason: String,
     },
+    /// A store has refused a pushed-down plan, or given it up.
+    #[error("a store could not run a part of the statement: {reason}")]
+    PushedDown {
+        /// What it says.
+        reason: String,
+    },
+    /// The statement itself has failed in a store, as it would have here.
+    #[error("{message}")]
+    Statement {
+        /// MySQL's number of the error.
+        code: u16,
+        /// Its text.
+        message: String,
+    },
     /// The placement driver could not answer.
     #[error(transparent)]
     Pd(#[from] pd::Error),
@@ -267,6 +281,7 @@ mod number {
     pub(super) const ER_LOCK_DEADLOCK: (u16, &str) = (1213, "40001");
     pub(super) const ER_QUERY_INTERRUPTED: (u16, &str) = (1317, "70100");
     pub(super) const ER_SERVER_SHUTDOWN: (u16, &str) = (1053, "08S01");
+    pub(super) const ER_DATA_OUT_OF_RANGE: (u16, &str) = (1690, "22003");
     pub(super) const ER_QUERY_TIMEOUT: (u16, &str) = (3024, "HY000");
     pub(super) const ER_LOCK_NOWAIT: (u16, &str) = (3572, "HY000");
     pub(super) const ER_CAPACITY_EXCEEDED: (u16, &str) = (3170, "HY000");
@@ -327,8 +342,13 @@ impl Error {
             Self::PdUnavailable { .. } => mysql(number::ER_PD_TIMEOUT, "PD server timeout".to_owned()),
             Self::StoreUnavailable { .. } => mysql(number::ER_REGION_UNAVAILABLE, "Region is unavailable".to_owned()),
             Self::Copr(error) => error.to_mysql(),
+            Self::Statement { code, message } => {
+                let sqlstate = if *code == number::ER_DATA_OUT_OF_RANGE.0 { number::ER_DATA_OUT_OF_RANGE.1 } else { "HY000" };
+                mysql((*code, sqlstate), message.clone())
+            }
             Self::Undetermined { .. }
             | Self::StoreFailed { .. }
+            | Self::PushedDown { .. }
             | Self::Corrupted { .. }
             | Self::Pd(_)
             | Self::PdRefused { .. }

@@ -15,6 +15,7 @@
 //! |---|---|
 //! | `client` | the handle: timestamps, snapshots, transactions, range operations, background tasks |
 //! | `snapshot`, `scanner`, `dag` | reading at a timestamp: keys, pages, pushed-down plans |
+//! | `pushed_down`, `remote_pages` | pushed-down plans over stores in other processes; rows of those that stores cannot run |
 //! | `transaction`, `membuffer` | a transaction: its writes, stages, pessimistic locks |
 //! | `committer` | the commit protocols |
 //! | `resolver`, `backoff`, `deadlock` | what to do about other transactions' locks |
@@ -39,6 +40,7 @@ mod gc;
 mod membuffer;
 mod options;
 mod placement;
+mod pushed_down;
 mod remote_pages;
 mod resolver;
 mod scanner;

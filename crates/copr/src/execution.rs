@@ -160,6 +160,25 @@ impl DagExecution {
         } else {
             batch.set_rows(rows);
         }
+        self.run_batch(batch)
+    }
+
+    /// Takes rows of the scan that were decoded elsewhere, in its order. An execution is fed in one of the two ways.
+    pub fn feed_rows(&mut self, rows: Chunk) -> Result<Step> {
+        if self.done {
+            return Ok(Step::Done);
+        }
+        self.scanned += rows.rows() as u64;
+        self.run_batch(rows)?;
+        Ok(match (self.done, self.ready.is_empty()) {
+            (true, _) => Step::Done,
+            (false, false) => Step::ChunkReady,
+            (false, true) => Step::More,
+        })
+    }
+
+    fn run_batch(&mut self, batch: Chunk) -> Result<()> {
+        let rows = batch.rows();
         let batch = if self.plan.filters.is_empty() {
             batch
         } else {

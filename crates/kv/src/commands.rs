@@ -17,6 +17,7 @@ use raftstore::{RaftStore, ReadPermit, RegionEngine, SplitIds, region};
 use txn::{Storage, StoreWide};
 
 use crate::{
+    coprocessor::PushedDown,
     raw::RawLatches,
     refusal::Refusal,
     routed::{Answer, Routed},
@@ -45,6 +46,7 @@ pub(crate) struct Inner<E: Engine> {
     pub(crate) env: Env,
     pub(crate) storages: Storages<E>,
     pub(crate) raw_latches: RawLatches,
+    pub(crate) pushed_down: PushedDown,
     split_ids: Arc<dyn SplitIdSource>,
 }
 
@@ -57,7 +59,16 @@ impl<E: Engine> Kv<E> {
     /// Commands over a replicated store.
     pub fn new(raft: RaftStore<E>, env: Env, oracle: Arc<dyn Oracle>, split_ids: Arc<dyn SplitIdSource>, store_wide: StoreWide) -> Self {
         let storages = Storages::new(raft.clone(), env.clone(), oracle, store_wide);
-        Self { inner: Arc::new(Inner { raft, env, storages, raw_latches: RawLatches::default(), split_ids }) }
+        Self {
+            inner: Arc::new(Inner {
+                raft,
+                env,
+                storages,
+                raw_latches: RawLatches::default(),
+                pushed_down: PushedDown::default(),
+                split_ids,
+            }),
+        }
     }
 
     /// The replicated store.

@@ -11,6 +11,7 @@
 //! | `service`, `batch`, `receive` | the calls of `tikvpb.Tikv` |
 //! | `routed`, `refusal` | which region a request is for; why it is not served |
 //! | `commands`, `storages`, `raw` | running requests |
+//! | `coprocessor` | pushed-down plans |
 //! | `transport`, `pd_client`, `placement` | to other stores and the placement driver |
 //! | `node`, `status` | the process |
 //!
@@ -21,6 +22,7 @@
 
 mod batch;
 mod commands;
+mod coprocessor;
 mod error;
 mod node;
 mod pd_client;

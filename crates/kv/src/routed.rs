@@ -117,7 +117,10 @@ routed! {
     RawDeleteRangeRequest, false, |r, region| region::check_key(region, &r.start_key).and_then(|()| inside_end(region, &r.end_key));
     RawCasRequest, true, |r, region| region::check_key(region, &r.key);
     RawChecksumRequest, true, |r, region| r.ranges.iter().try_for_each(|range| region::check_key(region, &range.start_key));
-    coprocessor::Request, true, |r, region| r.ranges.iter().try_for_each(|range| check_key(region, &range.start));
+    coprocessor::Request, true, |r, region| r.ranges.iter().try_for_each(|range| {
+        // Unlike a page of a scan, an answer does not say that it ends at the region's border.
+        check_key(region, &range.start).and_then(|()| check_end(region, &range.end))
+    });
 }
 
 macro_rules! answers {
@@ -189,5 +192,13 @@ mod tests {
         assert!(scan("", true).check(&region).is_err());
         let delete = DeleteRangeRequest { start_key: "b".into(), end_key: "e".into(), ..Default::default() };
         assert!(delete.check(&region).is_err(), "what deletes must not reach over the border");
+        let pushed = |start: &'static str, end: &'static str| coprocessor::Request {
+            ranges: vec![coprocessor::KeyRange { start: start.into(), end: end.into() }],
+            ..Default::default()
+        };
+        assert!(pushed("b", "d").check(&region).is_ok());
+        assert!(
+            pushed("b", "e").check(&region).is_err() && pushed("b", "").check(&region).is_err() && pushed("a", "c").check(&region).is_err()
+        );
     }
 }

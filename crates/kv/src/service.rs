@@ -10,10 +10,7 @@ use proto::{
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::{
-    commands::{Kv, answered},
-    refusal::Refusal,
-};
+use crate::commands::{Kv, answered};
 
 type Answered<T> = Result<Response<T>, Status>;
 
@@ -69,13 +66,9 @@ impl<E: Engine> Kv<E> {
         answered(self.enter(&request).await.map(|_| GcResponse::default()))
     }
 
-    /// Work pushed down to this store in the ecosystem's form is not taken yet; clients that get this answer scan instead.
+    /// Runs a pushed-down plan.
     pub async fn coprocessor(&self, request: coprocessor::Request) -> coprocessor::Response {
-        let refused = self
-            .enter(&request)
-            .await
-            .and_then(|_| Err(Refusal::Request(format!("requests of kind {} are not supported by this store", request.tp))));
-        answered(refused)
+        answered(self.run_pushed_down(request).await)
     }
 
     /// Splits a region.

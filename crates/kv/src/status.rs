@@ -85,6 +85,14 @@ fn metrics(kv: &Kv<RocksEngine>) -> String {
     for (cf, keys) in Cf::ALL.iter().zip(disk.estimated_keys) {
         gauge(&format!("trine_engine_keys_{cf}"), "Estimated number of keys.", keys);
     }
+    let mut counter = |name: &str, help: &str, value: u64| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {value}");
+    };
+    let [plans, scanned, answered] = kv.inner().pushed_down.counts();
+    counter("trine_coprocessor_requests_total", "Pushed-down plans run, in pages.", plans);
+    counter("trine_coprocessor_scanned_rows_total", "Rows that pushed-down plans have read.", scanned);
+    counter("trine_coprocessor_answered_rows_total", "Rows that pushed-down plans have answered.", answered);
     text
 }
 

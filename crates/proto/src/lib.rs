@@ -58,6 +58,12 @@ pub mod coprocessor {
     include!(concat!(env!("OUT_DIR"), "/coprocessor.rs"));
 }
 
+/// Pushed-down plans and their rows, as they stand in a [`coprocessor`] request and its answer.
+#[allow(missing_docs, clippy::all)]
+pub mod tipb {
+    include!(concat!(env!("OUT_DIR"), "/tipb.rs"));
+}
+
 /// The service of a store, with its client and server.
 #[allow(missing_docs, clippy::all, rustdoc::all)]
 pub mod tikvpb {

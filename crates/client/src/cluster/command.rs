@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use env::BoxFuture;
 use proto::{
-    errorpb,
+    coprocessor, errorpb,
     kvrpcpb::*,
     tikvpb::{batch_commands_request::request::Cmd, batch_commands_response::response::Cmd as Answer},
 };
@@ -14,6 +14,9 @@ use super::stores::Connection;
 
 /// Longer than a store needs for anything but waiting for a lock.
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Time for a pushed-down plan over a part of a region. Stores that answer in pages need much less.
+const PUSHED_DOWN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A request to a region.
 pub(super) trait Command: Clone + Send + Sync + 'static {
@@ -97,4 +100,5 @@ commands! {
     ResolveLockRequest => ResolveLockResponse, batched ResolveLock;
     TxnHeartBeatRequest => TxnHeartBeatResponse, batched TxnHeartBeat;
     ScanLockRequest => ScanLockResponse, alone kv_scan_lock;
+    coprocessor::Request => coprocessor::Response, alone coprocessor, timeout: |_this| PUSHED_DOWN_TIMEOUT;
 }

@@ -14,6 +14,7 @@
 //! | `stores`, `batch` | addresses and connections; many requests over one stream |
 //! | `command`, `send` | one request to one region; what its refusal teaches |
 //! | `spread`, `requests` | requests over many regions, and their answers made into one |
+//! | `pushed_down` | ranges cut at the borders of regions; one page of a pushed-down plan |
 //! | `patience` | how long an operation goes on trying |
 //!
 //! Invariants:
@@ -26,6 +27,7 @@ mod command;
 mod locate;
 mod patience;
 mod pd_client;
+mod pushed_down;
 mod region_cache;
 mod requests;
 mod send;
@@ -39,6 +41,7 @@ use env::Env;
 use parking_lot::RwLock;
 
 pub use self::pd_client::PdClient;
+pub(crate) use self::pushed_down::Ranges;
 use self::{patience::Patience, region_cache::RegionCache, stores::Stores};
 
 /// The stores of a cluster, asked as if they were one; cheap to clone.

@@ -27,7 +27,7 @@ enum Members {
 
 impl InSet {
     /// The set of a list's members, if all of them are constants.
-    pub(crate) fn of_constants(class: EvalType, collation: Collation, list: &[Expr]) -> Option<InSet> {
+    pub fn of_constants(class: EvalType, collation: Collation, list: &[Expr]) -> Option<InSet> {
         let values = list.iter().map(Expr::as_constant).collect::<Option<Vec<_>>>()?;
         let has_null = values.iter().any(|v| v.is_null());
         let present = values.into_iter().filter(|v| !v.is_null());

@@ -13,6 +13,7 @@ mod metrics;
 mod pd;
 mod playground;
 mod power_loss;
+mod pushed_down;
 mod recording;
 mod region_merge;
 mod scripts;

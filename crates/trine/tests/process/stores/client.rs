@@ -108,6 +108,14 @@ impl Client {
         Some(answer.store?.address)
     }
 
+    /// Where the stores tell about themselves.
+    pub async fn status_addresses(&self) -> Vec<String> {
+        let mut pd = self.pd().await;
+        let header = Some(Self::header(&mut pd).await);
+        let answer = pd.get_all_stores(pdpb::GetAllStoresRequest { header, ..Default::default() }).await.expect("stores").into_inner();
+        answer.stores.into_iter().map(|store| store.status_address).collect()
+    }
+
     async fn route(&mut self, key: &[u8]) -> Option<(Context, u64, TikvClient<Channel>)> {
         let (region, leader) = self.region(key).await?;
         // While nobody leads any member is asked: it may know more, and wakes the others.
