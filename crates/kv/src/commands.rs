@@ -161,10 +161,10 @@ impl<E: Engine> Kv<E> {
             && let Ok(view) = self.inner.raft.view(permit.region_id())
         {
             if !view.is_leader {
-                return raftstore::Error::NotLeader { region_id: permit.region_id(), leader: view.leader }.into();
+                return Refusal::displaced(&raftstore::Error::NotLeader { region_id: permit.region_id(), leader: view.leader });
             }
             if let Err(error) = region::check_version(&view.region, permit.version()) {
-                return error.into();
+                return Refusal::displaced(&error);
             }
         }
         Refusal::of_command(self.inner.raft.store_id(), error)

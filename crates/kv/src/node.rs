@@ -10,7 +10,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use engine::{DiskGuard, Engine as _, EngineConfig, GcFilter, RocksEngine, WriteBatch};
+use engine::{DiskGuard, Engine as _, EngineConfig, GcFilter, RocksEngine, SpaceUse, WriteBatch};
 use env::Env;
 use proto::{
     metapb::{Peer, PeerRole, Region, Store, StoreLabel},
@@ -39,6 +39,8 @@ use crate::{
 /// Largest message: a snapshot's chunk or an entry of the log with what surrounds it.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 const STORE_HEARTBEAT: Duration = Duration::from_secs(10);
+/// Between two looks at the disk: a store that begins to refuse writes says so at once, so that others lead its regions.
+const DISK_LOOK: Duration = Duration::from_secs(1);
 const SAFE_POINT_POLL: Duration = Duration::from_secs(10);
 
 /// What a store is started with.
@@ -273,10 +275,15 @@ fn background(kv: &Kv<RocksEngine>, pd: &PdClient, reports: Reports, env: &Env, 
         tokio::spawn(async move {
             loop {
                 kv.drop_stale_storages();
-                if let Err(error) = pd.store_heartbeat(stats(&kv, &disk, started)).await {
+                let refused = refuses_writes(&env, &disk).await;
+                let stats = pdpb::StoreStats { is_busy: refused, ..stats(&kv, &disk, started) };
+                if let Err(error) = pd.store_heartbeat(stats).await {
                     tracing::info!(%error, "the placement driver was not told that this store lives");
                 }
-                env.sleep(STORE_HEARTBEAT).await;
+                let due = env.now() + STORE_HEARTBEAT;
+                while env.now() < due && refuses_writes(&env, &disk).await == refused {
+                    env.sleep(DISK_LOOK).await;
+                }
             }
         })
     };
@@ -295,6 +302,13 @@ fn background(kv: &Kv<RocksEngine>, pd: &PdClient, reports: Reports, env: &Env, 
     };
     let regions = tokio::spawn(placement::exchange(kv.clone(), reports, pd.clone(), env.clone()));
     vec![heartbeats, safe_points, regions]
+}
+
+/// Whether the disk has no room for what grows.
+async fn refuses_writes(env: &Env, disk: &Arc<DiskGuard>) -> bool {
+    let disk = disk.clone();
+    // A disk that cannot be looked at refuses them too.
+    env.run_blocking(move || !disk.check(0).is_ok_and(|room| room.admits(SpaceUse::Grows))).await.unwrap_or(true)
 }
 
 fn stats(kv: &Kv<RocksEngine>, guard: &DiskGuard, started: u64) -> pdpb::StoreStats {

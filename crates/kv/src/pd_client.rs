@@ -1,15 +1,17 @@
 //! The placement driver, as a store asks it.
 //!
 //! ```text
-//!   endpoints ─▶ GetMembers ─▶ the leader's address ─▶ calls, until one fails ─▶ look for the leader again
+//!   endpoints, all at once ─▶ GetMembers ─▶ the leader's address ─▶ calls, until one fails ─▶ look for the leader again
 //! ```
 //!
-//! Calls are repeated for a bounded time; what goes on in the background (heartbeats) is simply done again at its next turn.
+//! A member that is cut off says nothing, not even that a connection has ended: connections are asked for signs of life, also where nothing is awaited, as on
+//! the stream of heartbeats, and one that is silent keeps nobody waiting who asks the others. Calls are repeated for a bounded time; what goes on in the background (heartbeats) is simply done again at its next turn.
 
 use std::{sync::Arc, time::Duration};
 
 use base::TimeStamp;
 use env::{BoxFuture, Env};
+use futures_util::future::select_ok;
 use parking_lot::Mutex;
 use proto::{
     metapb::{Region, Store},
@@ -26,6 +28,8 @@ use crate::{
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const CALL_TIMEOUT: Duration = Duration::from_secs(3);
+/// Between two looks whether a connection is alive, and for the answer.
+const KEEP_ALIVE: Duration = Duration::from_secs(2);
 /// Attempts of a call, with a pause between two; together longer than an election of the placement driver takes.
 const ATTEMPTS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(250);
@@ -59,6 +63,7 @@ fn url(endpoint: &str) -> String {
 async fn connect(endpoint: &str) -> Result<Channel> {
     let fail = |error: tonic::transport::Error| Error::Address { address: endpoint.to_owned(), reason: error.to_string() };
     let endpoint = Endpoint::from_shared(url(endpoint)).map_err(fail)?.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true);
+    let endpoint = endpoint.http2_keep_alive_interval(KEEP_ALIVE).keep_alive_timeout(KEEP_ALIVE).keep_alive_while_idle(true);
     endpoint.connect().await.map_err(fail)
 }
 
@@ -114,14 +119,12 @@ impl PdClient {
         if let Some(channel) = self.shared.state.lock().leader.clone() {
             return Ok(channel);
         }
-        let mut reason = "no endpoint was given".to_owned();
-        for endpoint in &self.shared.endpoints {
-            match self.ask_for_leader(endpoint).await {
-                Ok(channel) => return Ok(channel),
-                Err(error) => reason = error.to_string(),
-            }
+        let nobody = |reason: String| Error::NoPlacementDriver { endpoints: self.shared.endpoints.join(","), reason };
+        if self.shared.endpoints.is_empty() {
+            return Err(nobody("no endpoint was given".to_owned()));
         }
-        Err(Error::NoPlacementDriver { endpoints: self.shared.endpoints.join(","), reason })
+        let asked = self.shared.endpoints.iter().map(|endpoint| Box::pin(self.ask_for_leader(endpoint)));
+        select_ok(asked).await.map(|(channel, _)| channel).map_err(|error| nobody(error.to_string()))
     }
 
     /// Waits for a leader at start: the placement driver may be starting too.

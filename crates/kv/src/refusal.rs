@@ -5,7 +5,7 @@
 //! | not led from here | NotLeader, with the leader if known | asks there |
 //! | split, moved, other borders | EpochNotMatch with the regions in its place, KeyNotInRegion, RegionNotFound | looks again, asks again |
 //! | another store or replica was meant | StoreNotMatch, MismatchPeerId | looks again |
-//! | the leader changed meanwhile | StaleCommand | asks again |
+//! | the leader changed meanwhile: a write may be carried out yet | StaleCommand, with what is known of the region now | asks again; who gives up then does not know |
 //! | new leader, no timestamp yet | ReadIndexNotReady, MaxTimestampNotSynced | asks again, later |
 //! | becoming a part of another region | ProposalInMergingMode | asks again, until one of both is there |
 //! | too much at once, disk nearly full | ServerIsBusy with a hint, DiskFull | waits |
@@ -75,11 +75,16 @@ impl Refusal {
         Self::Region(Box::new(error))
     }
 
+    /// A write that was proposed and will not be heard of any more: the client is told where to ask what became of it.
+    pub(crate) fn displaced(now: &raftstore::Error) -> Self {
+        Self::Region(Box::new(errorpb::Error { stale_command: Some(errorpb::StaleCommand {}), ..region_error(now) }))
+    }
+
     /// What a command of `store_id` came to instead of an answer.
     pub(crate) fn of_command(store_id: u64, error: txn::Error) -> Self {
         let message = error.to_string();
         match error {
-            txn::Error::Engine(engine::Error::Displaced) | txn::Error::Stopped => {
+            txn::Error::Engine(engine::Error::Displaced | engine::Error::ShutDown) | txn::Error::Stopped => {
                 Self::region(&message, |answer| answer.stale_command = Some(errorpb::StaleCommand {}))
             }
             txn::Error::Engine(engine::Error::Busy { .. }) => {
@@ -89,6 +94,22 @@ impl Refusal {
                 answer.disk_full = Some(errorpb::DiskFull { store_id: vec![store_id], reason: message.clone() });
             }),
             _ => Self::Request(message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_displaced_write_is_never_a_plain_refusal() {
+        let is_open = |refusal: Refusal| matches!(refusal, Refusal::Region(error) if error.stale_command.is_some());
+        let leader = raftstore::Error::NotLeader { region_id: 1, leader: None };
+        assert!(is_open(Refusal::displaced(&leader)));
+        assert!(!is_open(leader.into()), "what was refused before it was proposed has not happened");
+        for error in [engine::Error::Displaced, engine::Error::ShutDown] {
+            assert!(is_open(Refusal::of_command(1, txn::Error::Engine(error))));
         }
     }
 }

@@ -15,7 +15,7 @@
 
 use std::{
     fs::File,
-    io,
+    io::{self, Write as _},
     os::{fd::AsRawFd as _, unix::ffi::OsStrExt as _},
     path::{Path, PathBuf},
     process::Command,
@@ -35,11 +35,19 @@ const GOING_FLAGS_NO_LOG_FLUSH: u32 = 2;
 ///
 /// Where that is not allowed the test is not run and the reason is printed; with `TRINE_REQUIRE_MOUNTS` set that is a failure.
 pub fn with_private_mounts(test: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().name("private-mounts".to_owned()).spawn(move || match enter_private_mounts() {
+    on_a_private_thread(enter_private_mounts, test);
+}
+
+/// Runs a test on a thread that has entered namespaces of its own, or says that it could not.
+pub(crate) fn on_a_private_thread(enter: fn() -> Result<()>, test: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().name("private".to_owned()).spawn(move || match enter() {
         Ok(()) => test(),
         Err(error) => {
-            assert!(std::env::var_os("TRINE_REQUIRE_MOUNTS").is_none(), "mounts are required, but: {error:#}");
-            println!("skipped: {error:#} (the test mounts file systems and must run as root)");
+            assert!(
+                std::env::var_os("TRINE_REQUIRE_MOUNTS").is_none(),
+                "mounts and networks of the tests' own are required, but: {error:#}"
+            );
+            println!("skipped: {error:#} (the test mounts file systems or makes networks and must run as root)");
         }
     });
     if let Err(panic) = thread.expect("a thread starts").join() {
@@ -47,7 +55,7 @@ pub fn with_private_mounts(test: impl FnOnce() + Send + 'static) {
     }
 }
 
-fn enter_private_mounts() -> Result<()> {
+pub(crate) fn enter_private_mounts() -> Result<()> {
     // SAFETY: plain system calls; the strings are NUL-terminated literals that outlive the call.
     unsafe {
         if libc::unshare(libc::CLONE_NEWNS) != 0 {
@@ -61,7 +69,7 @@ fn enter_private_mounts() -> Result<()> {
     Ok(())
 }
 
-fn run(command: &mut Command) -> Result<()> {
+pub(crate) fn run(command: &mut Command) -> Result<()> {
     let output = command.output().with_context(|| format!("{command:?}"))?;
     if !output.status.success() {
         bail!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim_end());
@@ -137,6 +145,29 @@ impl SmallDisk {
     /// Gives it another size.
     pub fn resize(&self, bytes: u64) -> Result<()> {
         run(Command::new("mount").args(["-o", &format!("remount,size={bytes}")]).arg(&self.mount_point))
+    }
+
+    /// Takes all but `left` of the free bytes for a file of the test's own.
+    pub fn fill(&self, left: u64) -> Result<()> {
+        let mut file = File::create(self.ballast())?;
+        let chunk = vec![1; 64 << 10];
+        while left == 0 || self.free_bytes()? > left {
+            match file.write_all(&chunk) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::StorageFull => break,
+                Err(error) => return Err(error).context("the disk cannot be filled"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives back what [`SmallDisk::fill`] has taken.
+    pub fn free(&self) -> Result<()> {
+        Ok(std::fs::remove_file(self.ballast())?)
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.mount_point.join("ballast")
     }
 
     /// Bytes that are free.

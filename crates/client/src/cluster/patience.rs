@@ -18,6 +18,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub(super) struct Patience {
     env: Env,
+    began: Instant,
     until: Instant,
     next: Duration,
     attempts: u32,
@@ -26,7 +27,13 @@ pub(super) struct Patience {
 
 impl Patience {
     pub(super) fn new(env: &Env) -> Self {
-        Self { env: env.clone(), until: env.now() + LIMIT, next: FIRST, attempts: 0, unanswered: false }
+        let began = env.now();
+        Self { env: env.clone(), began, until: began + LIMIT, next: FIRST, attempts: 0, unanswered: false }
+    }
+
+    /// When the first attempt was made.
+    pub(super) fn began(&self) -> Instant {
+        self.began
     }
 
     /// Attempts that have failed.

@@ -1,7 +1,7 @@
 //! The placement driver, as a SQL server asks it.
 //!
 //! ```text
-//!   endpoints ─▶ GetMembers ─▶ the leader's address ─▶ calls, until one fails ─▶ look for the leader again
+//!   endpoints, all at once ─▶ GetMembers ─▶ the leader's address ─▶ calls, until one fails ─▶ look for the leader again
 //! ```
 //!
 //! Members that GetMembers names are asked too, so that the cluster is found although all members given at the start have been replaced.
@@ -14,6 +14,7 @@ use std::{sync::Arc, time::Duration};
 
 use base::{ClusterId, TimeStamp};
 use env::{BoxFuture, Env};
+use futures_util::future::select_ok;
 use parking_lot::Mutex;
 use proto::{
     metapb,
@@ -175,14 +176,12 @@ impl PdClient {
             return Ok(channel);
         }
         let endpoints = self.shared.state.lock().endpoints.clone();
-        let mut failed = unavailable("no endpoint was given");
-        for endpoint in &endpoints {
-            match self.ask_for_leader(endpoint).await {
-                Ok(channel) => return Ok(channel),
-                Err(error) => failed = error,
-            }
+        if endpoints.is_empty() {
+            return Err(unavailable("no endpoint was given"));
         }
-        Err(failed)
+        // One that is cut off keeps nobody waiting: the others are asked at the same time.
+        let asked = endpoints.iter().map(|endpoint| Box::pin(self.ask_for_leader(endpoint)));
+        select_ok(asked).await.map(|(channel, _)| channel)
     }
 
     async fn ask_for_leader(&self, endpoint: &str) -> Result<Channel> {

@@ -9,6 +9,7 @@
 //! | region looked up, or named by EpochNotMatch | takes the place of what overlaps it, unless something there is newer |
 //! | NotLeader with the leader | the leader is noted, if it is a member |
 //! | NotLeader without, or no answer | the next member is asked, round and round |
+//! | a store's connection broke | so it is with all regions that were to be asked there: not each of them waits for the same silence |
 //! | RegionNotFound, KeyNotInRegion, … | forgotten |
 //!
 //! Invariants:
@@ -73,6 +74,12 @@ impl Region {
             true => self.range.end.is_empty(),
             false => self.range.start < end && (self.range.end.is_empty() || end <= &self.range.end[..]),
         }
+    }
+
+    /// The next member is asked.
+    fn turn(&mut self) {
+        let place = self.voters.iter().position(|voter| voter.id == self.leader.id).unwrap_or(0);
+        self.leader = self.voters[(place + 1) % self.voters.len()];
     }
 
     fn overlaps(&self, other: &Self) -> bool {
@@ -156,10 +163,16 @@ impl RegionCache {
 
     /// The one that was asked did not help: the next member is asked. Nothing happens if somebody else has found out more meanwhile.
     pub(super) fn ask_next_member(&mut self, region: &Region) {
-        let Some(known) = self.current(region).filter(|known| known.leader.id == region.leader.id) else { return };
-        let place = known.voters.iter().position(|voter| voter.id == region.leader.id).unwrap_or(0);
-        let next = known.voters[(place + 1) % known.voters.len()];
-        Arc::make_mut(known).leader = next;
+        if let Some(known) = self.current(region).filter(|known| known.leader.id == region.leader.id) {
+            Arc::make_mut(known).turn();
+        }
+    }
+
+    /// A store is not there: nothing is asked of it before the other members were.
+    pub(super) fn leave_store(&mut self, store_id: u64) {
+        for known in self.by_start.values_mut().filter(|known| known.leader.store_id == store_id) {
+            Arc::make_mut(known).turn();
+        }
     }
 }
 
@@ -232,6 +245,17 @@ mod tests {
         assert_eq!(cache.find(b"a").unwrap().leader, peer(101), "a hint for a state that is over changes nothing");
         cache.remove_state(&old);
         assert_eq!(id_of(cache.find(b"a")), 100);
+    }
+
+    #[test]
+    fn a_store_that_is_not_there_is_left_by_all_its_regions_at_once() {
+        let mut cache = cache(&[region(100, ("", "d"), 1), region(200, ("d", "m"), 1), region(100 - 1, ("m", ""), 1)]);
+        cache.leave_store(peer(101).store_id);
+        let led = |cache: &RegionCache| [b"a", b"e", b"z"].map(|key| cache.find(key).unwrap().leader);
+        assert_eq!(led(&cache), [peer(102), peer(201), peer(100)]);
+        // Who was under way to it as well changes nothing any more.
+        cache.ask_next_member(&region(100, ("", "d"), 1));
+        assert_eq!(led(&cache), [peer(102), peer(201), peer(100)]);
     }
 
     #[test]

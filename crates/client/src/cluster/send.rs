@@ -9,6 +9,14 @@ use crate::error::{Error, Result};
 
 /// After so many failures the placement driver is asked again, whatever the members say.
 const LOOK_UP_EVERY: u32 = 4;
+/// How long a request waits for a leader whose disk is not full: longer than the placement driver needs to choose one.
+const FULL_DISK_PATIENCE: Duration = Duration::from_secs(8);
+const FULL_DISK_PAUSE: Duration = Duration::from_millis(250);
+
+/// Whether a write that met this error may have been proposed, and may be carried out yet.
+fn may_have_happened(error: &errorpb::Error) -> bool {
+    error.stale_command.is_some() || error.undetermined_result.is_some()
+}
 
 impl ClusterStore {
     /// Sends a request to a region. `None`: it was not served; what is known of regions has been put right, the pause was made, and the caller
@@ -46,6 +54,10 @@ impl ClusterStore {
                 // Whether the request has left this process is not known.
                 patience.note_unanswered();
                 self.inner.stores.forget(store_id);
+                // One request that takes too long says nothing about others.
+                if status.code() != tonic::Code::DeadlineExceeded {
+                    self.inner.regions.write().leave_store(store_id);
+                }
                 self.try_another_member(region, patience);
                 let reason = format!("store {store_id} did not answer: {}", status.message());
                 tracing::debug!(region = region.id, reason, "asking again");
@@ -67,6 +79,9 @@ impl ClusterStore {
     async fn heed(&self, region: &Arc<Region>, error: errorpb::Error, patience: &mut Patience) -> Result<()> {
         let reason = format!("region {}: {}", region.id, error.message);
         tracing::debug!(reason, "not served");
+        if may_have_happened(&error) {
+            patience.note_unanswered();
+        }
         if let Some(not_leader) = error.not_leader {
             return self.heed_not_leader(region, not_leader.leader.as_ref(), patience, &reason).await;
         }
@@ -78,13 +93,15 @@ impl ClusterStore {
             return patience.pause(hint, &reason).await;
         }
         if let Some(full) = error.disk_full {
-            return Err(Error::DiskFull { reason: full.reason });
+            // The placement driver has another store lead the region, if there is one with room.
+            let waited = self.inner.pd.env().now().since(patience.began());
+            if waited >= FULL_DISK_PATIENCE {
+                return Err(Error::DiskFull { reason: full.reason });
+            }
+            return patience.pause(FULL_DISK_PAUSE, &reason).await;
         }
         if let Some(large) = error.raft_entry_too_large {
             return Err(Error::EntryTooLarge { size: large.entry_size as usize, limit: 0 });
-        }
-        if error.undetermined_result.is_some() {
-            patience.note_unanswered();
         }
         let stays = error.stale_command.is_some()
             || error.read_index_not_ready.is_some()
@@ -145,5 +162,19 @@ impl ClusterStore {
             true => patience.go_on(reason),
             false => patience.pause(Duration::ZERO, reason).await,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_refused_before_it_was_proposed_has_not_happened() {
+        let moved = errorpb::Error { not_leader: Some(errorpb::NotLeader::default()), ..Default::default() };
+        assert!(!may_have_happened(&moved));
+        let displaced = errorpb::Error { stale_command: Some(errorpb::StaleCommand {}), ..moved };
+        assert!(may_have_happened(&displaced));
+        assert!(may_have_happened(&errorpb::Error { undetermined_result: Some(Default::default()), ..Default::default() }));
     }
 }

@@ -137,7 +137,13 @@ impl Cluster {
     /// Takes in a store's heartbeat.
     pub fn on_store_heartbeat(&mut self, stats: StoreStats, now: Instant) -> Result<()> {
         self.state.living_store(stats.store_id)?;
-        self.live.stores.entry(stats.store_id).or_insert_with(|| LiveStore::new(now)).heard(stats, now);
+        let store = self.live.stores.entry(stats.store_id).or_insert_with(|| LiveStore::new(now));
+        let begins_to_refuse = stats.is_busy && !store.stats.is_busy;
+        store.heard(stats, now);
+        if begins_to_refuse {
+            // Clients wait for its regions' new leaders.
+            self.live.slots.iter_mut().filter(|slot| slot.scheduler == Scheduler::EvictLeader).for_each(|slot| slot.wake(now));
+        }
         Ok(())
     }
 

@@ -18,6 +18,8 @@ struct World {
     cluster: Cluster,
     regions: BTreeMap<u64, RegionInfo>,
     dead: BTreeSet<u64>,
+    /// Stores that refuse writes.
+    full: BTreeSet<u64>,
     now: Instant,
     /// The fewest working replicas any region had.
     fewest: usize,
@@ -25,8 +27,14 @@ struct World {
 
 impl World {
     fn new(stores: &[(u64, &str)], labels: &[&str]) -> Self {
-        let mut world =
-            Self { cluster: Cluster::default(), regions: BTreeMap::new(), dead: BTreeSet::new(), now: Instant(SECOND), fewest: usize::MAX };
+        let mut world = Self {
+            cluster: Cluster::default(),
+            regions: BTreeMap::new(),
+            dead: BTreeSet::new(),
+            full: BTreeSet::new(),
+            now: Instant(SECOND),
+            fewest: usize::MAX,
+        };
         let state = &mut world.cluster.state;
         state.bootstrapped = true;
         state.next_id = 1000;
@@ -70,7 +78,8 @@ impl World {
         let now = self.now;
         let living: Vec<u64> = self.cluster.state.stores.keys().copied().filter(|id| !self.dead.contains(id)).collect();
         for store_id in living {
-            let stats = StoreStats { store_id, capacity: 1 << 40, available: 1 << 39, ..StoreStats::default() };
+            let is_busy = self.full.contains(&store_id);
+            let stats = StoreStats { store_id, capacity: 1 << 40, available: 1 << 39, is_busy, ..StoreStats::default() };
             // A tombstone is refused, as it should be.
             let _ = self.cluster.on_store_heartbeat(stats, now);
         }
@@ -300,6 +309,24 @@ fn leaders_leave_the_stores_an_administrator_names() {
     world.cluster.state.config.schedulers.evict_leader_stores = vec![1];
     world.rounds(60);
     assert_eq!((world.leaders(1), world.leaders(2), world.leaders(3)), (0, 6, 6));
+}
+
+#[test]
+fn a_store_that_refuses_writes_leads_nothing_until_it_takes_them_again() {
+    let mut world = World::new(&[(1, ""), (2, ""), (3, "")], &[]);
+    world.add_regions(12, &[1, 2, 3], 10);
+    world.rounds(60);
+    assert_eq!((world.leaders(1), world.leaders(2), world.leaders(3)), (4, 4, 4));
+    world.full.insert(1);
+    world.rounds(10);
+    assert_eq!((world.leaders(1), world.leaders(2), world.leaders(3)), (0, 6, 6));
+    // Where nobody takes writes leaders stay where they are.
+    world.full.extend([2, 3]);
+    world.rounds(60);
+    assert_eq!((world.leaders(2), world.leaders(3)), (6, 6));
+    world.full.clear();
+    world.rounds(60);
+    assert_eq!((world.leaders(1), world.leaders(2), world.leaders(3)), (4, 4, 4));
 }
 
 #[test]

@@ -108,6 +108,11 @@ impl LiveStore {
             && self.used_ratio() <= config.low_space_ratio
     }
 
+    /// Whether it lives and has said that it refuses writes.
+    pub fn refuses_writes(&self, now: Instant, config: &ScheduleConfig) -> bool {
+        self.stats.is_busy && self.health(now, config.max_store_down_time.0) == Health::Up
+    }
+
     /// Whether it may be given leaders.
     pub fn can_take_leaders(&self, meta: &Store, now: Instant, config: &ScheduleConfig) -> bool {
         meta.state() == StoreState::Up

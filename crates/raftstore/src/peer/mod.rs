@@ -480,6 +480,8 @@ impl Peer {
         if !self.is_leader() {
             return report;
         }
+        // A member that has caught up by the next tick is news.
+        self.troubled = self.members_in_trouble();
         let region = self.region().clone();
         for peer in region.peers.iter().filter(|peer| peer.id != self.peer.id) {
             if let Some(silent) = self.silence_of(peer.id) {

@@ -5,7 +5,7 @@
 //! | `balance-leader-scheduler` | as many leaders on each store |
 //! | `balance-region-scheduler` | as much data on each store |
 //! | `balance-hot-region-scheduler` | as much load on each store |
-//! | `evict-leader-scheduler` | no leaders on the stores named |
+//! | `evict-leader-scheduler` | no leaders on the stores named, nor on those that refuse writes |
 //!
 //! A scheduler that finds nothing to do is asked less and less often, up to every few seconds: an idle cluster costs nothing.
 
@@ -95,6 +95,11 @@ impl Slot {
     /// Whether it is time to ask.
     pub fn is_due(&self, now: Instant) -> bool {
         now >= self.next
+    }
+
+    /// Something has changed that concerns it: it is asked at once.
+    pub fn wake(&mut self, now: Instant) {
+        *self = Self::new(self.scheduler, now);
     }
 
     /// Notes whether it found something.
