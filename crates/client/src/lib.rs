@@ -47,7 +47,7 @@ mod store;
 mod transaction;
 
 pub use client::{Client, ClientOptions};
-pub use cluster::{ClusterStore, PdClient};
+pub use cluster::{ClusterStore, PageError, PdClient, PdPages};
 pub use dag::DagStream;
 pub use env::{CancelReason, CancelToken};
 pub use error::{Error, Result, WaitEdge};

@@ -10,6 +10,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `pd_client`, `tso` | the placement driver: its leader, calls, timestamps many at a time |
+//! | `pages` | the placement driver's pages for operators |
 //! | `region_cache`, `locate` | regions by key; looking up what is not known |
 //! | `stores`, `batch` | addresses and connections; many requests over one stream |
 //! | `command`, `send` | one request to one region; what its refusal teaches |
@@ -24,6 +25,7 @@
 mod batch;
 mod command;
 mod locate;
+mod pages;
 mod patience;
 mod pd_client;
 mod region_cache;
@@ -38,7 +40,10 @@ use std::sync::Arc;
 use env::Env;
 use parking_lot::RwLock;
 
-pub use self::pd_client::PdClient;
+pub use self::{
+    pages::{PageError, PdPages},
+    pd_client::PdClient,
+};
 use self::{patience::Patience, region_cache::RegionCache, stores::Stores};
 
 /// The stores of a cluster, asked as if they were one; cheap to clone.

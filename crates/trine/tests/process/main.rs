@@ -6,6 +6,7 @@ mod bad_input;
 mod cluster_sql;
 mod command_line;
 mod crash;
+mod ctl;
 mod disk_full;
 mod isolation;
 mod long_run;
