@@ -40,6 +40,7 @@ use std::sync::Arc;
 use env::Env;
 use parking_lot::RwLock;
 
+pub(crate) use self::region_cache::user_key;
 pub use self::{
     pages::{PageError, PdPages},
     pd_client::PdClient,

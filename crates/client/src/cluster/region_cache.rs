@@ -38,7 +38,7 @@ pub(super) struct Region {
 }
 
 /// A border as a user key.
-fn user_key(border: &[u8]) -> Result<Bytes> {
+pub(crate) fn user_key(border: &[u8]) -> Result<Bytes> {
     if border.is_empty() {
         return Ok(Bytes::new());
     }

@@ -3,6 +3,7 @@
 
 mod authentication;
 mod bad_input;
+mod cluster_servers;
 mod cluster_sql;
 mod command_line;
 mod crash;
