@@ -153,7 +153,7 @@ impl ConnectionRegistry {
             let id = self.next_id();
             let mut shard = self.shard(id).lock();
             // Ids come again, and those of connections that are still there are passed by; 0 is none.
-            if id % (1 << LOCAL_BITS) == 0 || shard.get(&id).is_some_and(|entry| entry.strong_count() > 0) {
+            if id.is_multiple_of(1 << LOCAL_BITS) || shard.get(&id).is_some_and(|entry| entry.strong_count() > 0) {
                 continue;
             }
             let entry = Arc::new(Entry {

@@ -96,9 +96,8 @@ fn moment(wall_ms: u64) -> Option<String> {
 /// Whether a store is one of those asked for, by number or name of its state.
 fn is_wanted(page: &Value, states: &[&str]) -> bool {
     let store = &page["store"];
-    let is = |wanted: &&str| {
-        store["state"].to_string() == **wanted || store["state_name"].as_str().is_some_and(|name| name.eq_ignore_ascii_case(wanted))
-    };
+    let (number, name) = (store["state"].as_i64(), store["state_name"].as_str().unwrap_or_default());
+    let is = |wanted: &&str| wanted.parse().is_ok_and(|wanted| number == Some(wanted)) || name.eq_ignore_ascii_case(wanted);
     if states.is_empty() { store["state"] != StoreState::Tombstone as i32 } else { states.iter().any(is) }
 }
 
