@@ -49,6 +49,15 @@ pub enum Error {
         /// Ours.
         known: u32,
     },
+    /// As many SQL servers are on record as there are numbers for.
+    #[error("there are {} SQL servers already", crate::servers::MAX_SERVER_NUMBER)]
+    TooManyServers,
+    /// Another server did not answer in time.
+    #[error("SQL server {server} does not answer")]
+    NoAnswer {
+        /// Its id.
+        server: i64,
+    },
     /// A meta value cannot be read.
     #[error("damaged meta value of key {key:02x?}: {source}")]
     DecodeMeta {
@@ -92,9 +101,12 @@ impl Error {
             Self::NoSuchTable { .. } => mysql_error::ER_NO_SUCH_TABLE,
             Self::TableDefinitionChanged { .. } => ER_TABLE_DEF_CHANGED,
             Self::AutoIncrementExhausted { .. } => ER_AUTOINC_READ_FAILED,
-            Self::ForeignMetaKeys { .. } | Self::NewerBootstrap { .. } | Self::DecodeMeta { .. } | Self::EncodeMeta { .. } => {
-                mysql_error::ER_UNKNOWN_ERROR
-            }
+            Self::ForeignMetaKeys { .. }
+            | Self::NewerBootstrap { .. }
+            | Self::TooManyServers
+            | Self::NoAnswer { .. }
+            | Self::DecodeMeta { .. }
+            | Self::EncodeMeta { .. } => mysql_error::ER_UNKNOWN_ERROR,
             Self::Types(error) => return error.to_mysql(),
             Self::Record(error) => return error.to_mysql(),
             Self::Client(error) => return error.to_mysql(),

@@ -32,6 +32,9 @@ pub struct Notices {
     pub accounts: u64,
     /// Changes of global variables.
     pub variables: u64,
+    /// Questions that servers have asked others.
+    #[serde(default)]
+    pub questions: u64,
 }
 
 /// What was told last.
@@ -67,7 +70,9 @@ async fn look(catalog: &Catalog, servers: &Servers, told: &mut Option<Told>) -> 
     let version = if newest > before { catalog.reload().await? } else { before };
     let behind = catalog.mdl().uses_behind(&catalog.current());
     let now = catalog.client().env().now();
-    let is_due = told.as_ref().is_none_or(|told| told.version != version || told.behind != behind || now >= told.at + LEASE / 3);
+    let has_news = servers.take_news();
+    let is_due =
+        has_news || told.as_ref().is_none_or(|told| told.version != version || told.behind != behind || now >= told.at + LEASE / 3);
     if is_due {
         if servers.has_lapsed(catalog.client().timestamp().await?) {
             // The others may have gone on: what began before must not commit by what it knew.

@@ -36,6 +36,7 @@ pub mod meta;
 pub mod model;
 pub mod name;
 mod persist;
+mod requests;
 mod servers;
 pub mod show_create;
 mod system_tables;
@@ -51,4 +52,5 @@ pub use mdl::{Mdl, MdlSession, Stale};
 pub use model::{
     ColumnDefault, ColumnInfo, DatabaseInfo, GeneratedColumn, IndexColumn, IndexInfo, PrimaryKey, SchemaState, TableInfo, TableKind,
 };
-pub use servers::{LEASE, ServerRecord, Servers};
+pub use requests::Question;
+pub use servers::{LEASE, MAX_SERVER_NUMBER, ServerAbout, ServerRecord, Servers};

@@ -15,36 +15,66 @@
 //! - A server's commits lie at or below the lease that its record shows.
 //! - A record's version is loaded, and its list of tables in use complete for that version, before it is written.
 //! - A server is on record before it loads the schema for the first time.
+//! - No two servers on record have the same number.
 
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use base::{TableId, TimeStamp};
 use client::{Client, TxnOptions};
+use codec::meta::value_key;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Result, change_meta,
+    Error, Result, change_meta,
     meta::{Meta, keys},
+    requests,
 };
 
 /// How long a server's record is good.
 pub const LEASE: Duration = Duration::from_secs(10);
 /// How long a record stays behind its lease.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
-/// Pause between two looks at the records of others.
-const LOOK_EVERY: Duration = Duration::from_millis(25);
+/// Pause between two looks at what others say.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(25);
+/// Numbers of servers go from 1 to this: with as many ids of connections as each has, they fit into what the protocol has room for.
+pub const MAX_SERVER_NUMBER: u16 = 2047;
+
+/// Where a server is and what runs there, for the others to show.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerAbout {
+    /// The address clients and other servers are told.
+    pub host: String,
+    /// Port for MySQL clients.
+    pub port: u16,
+    /// Port of the status page; 0 where there is none.
+    pub status_port: u16,
+    /// What it tells clients its version is.
+    pub version: String,
+    /// The commit it was built from.
+    pub git_hash: String,
+    /// When it started, in milliseconds since the epoch.
+    pub started_ms: u64,
+}
 
 /// What one server says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerRecord {
-    /// Its number, never used again.
+    /// Its id, never used again.
     pub id: i64,
+    /// Its number: what the ids of its connections begin with. No other server on record has it, but one that has gone may have had it.
+    #[serde(default)]
+    pub number: u16,
+    /// Where it is.
+    #[serde(default)]
+    pub about: ServerAbout,
     /// The end of its lease, in milliseconds of the placement driver's timestamps.
     pub expires_ms: u64,
     /// The schema version its statements are planned with; 0 before the first one is loaded.
@@ -69,6 +99,10 @@ pub struct Servers {
 struct Inner {
     client: Client,
     id: i64,
+    number: u16,
+    about: Mutex<ServerAbout>,
+    /// Whether `about` is not on record yet.
+    is_news: AtomicBool,
     expires_ms: AtomicU64,
     /// Whether this server has left; what it says of itself is written one after the other.
     left: tokio::sync::Mutex<bool>,
@@ -78,12 +112,43 @@ impl Servers {
     /// Puts this server on record.
     pub(crate) async fn join(client: Client) -> Result<Self> {
         let id = client.allocate_id().await? as i64;
-        let servers = Self { inner: Arc::new(Inner { client, id, expires_ms: AtomicU64::new(0), left: tokio::sync::Mutex::default() }) };
+        let number = take_number(&client, id).await?;
+        let inner = Inner {
+            client,
+            id,
+            number,
+            about: Mutex::default(),
+            is_news: AtomicBool::new(false),
+            expires_ms: AtomicU64::new(0),
+            left: tokio::sync::Mutex::default(),
+        };
+        let servers = Self { inner: Arc::new(inner) };
         servers.renew(0, Vec::new()).await?;
         Ok(servers)
     }
 
-    /// This server's number.
+    /// What the ids of this server's connections begin with.
+    pub fn number(&self) -> u16 {
+        self.inner.number
+    }
+
+    /// Says where this server is; the others know it with the next look.
+    pub fn describe(&self, about: ServerAbout) {
+        *self.inner.about.lock() = about;
+        self.inner.is_news.store(true, Ordering::Release);
+    }
+
+    /// Whether there is something to be put on record before the lease asks for it; the caller does so.
+    pub(crate) fn take_news(&self) -> bool {
+        self.inner.is_news.swap(false, Ordering::AcqRel)
+    }
+
+    /// The client.
+    pub(crate) fn client(&self) -> &Client {
+        &self.inner.client
+    }
+
+    /// This server's id.
     pub fn id(&self) -> i64 {
         self.inner.id
     }
@@ -103,7 +168,9 @@ impl Servers {
         let options = TxnOptions { above_bound: true, ..TxnOptions::default() };
         let expires_ms = change_meta!(self.inner.client, options.clone(), |meta, now| {
             let expires_ms = now.physical_ms() + LEASE.as_millis() as u64;
-            let record = ServerRecord { id: self.inner.id, expires_ms, schema_version, behind: behind.clone() };
+            let about = self.inner.about.lock().clone();
+            let record =
+                ServerRecord { id: self.inner.id, number: self.inner.number, about, expires_ms, schema_version, behind: behind.clone() };
             meta.put(keys::numbered(keys::SERVERS, self.inner.id), &record)?;
             expires_ms
         });
@@ -145,8 +212,9 @@ impl Servers {
         }
     }
 
-    /// Forgets servers whose leases have been over for a long time.
+    /// Forgets servers whose leases have been over for a long time, and what was asked and answered when nobody is left to want it.
     pub async fn sweep(&self) -> Result<()> {
+        requests::sweep(&self.inner.client).await?;
         change_meta!(self.inner.client, TxnOptions::default(), |meta, now| {
             for record in meta.hash::<ServerRecord>(keys::SERVERS).await? {
                 if record.expires_ms + FORGOTTEN_AFTER.as_millis() as u64 <= now.physical_ms() {
@@ -156,6 +224,26 @@ impl Servers {
         });
         Ok(())
     }
+}
+
+/// Puts a server on record under a number that nobody on record has, the next one behind that which was given last.
+async fn take_number(client: &Client, id: i64) -> Result<u16> {
+    let key = value_key(keys::SERVER_NUMBER);
+    Ok(change_meta!(client, TxnOptions::default(), |meta, now| {
+        let taken: Vec<u16> = meta.hash::<ServerRecord>(keys::SERVERS).await?.into_iter().map(|record| record.number).collect();
+        let last = meta.get(&key).await?.unwrap_or(0);
+        let number = next_number(last, &taken).ok_or(Error::TooManyServers)?;
+        // Two that join at the same time both write this key, so one of them looks again.
+        meta.put(key.clone(), &number)?;
+        let expires_ms = now.physical_ms() + LEASE.as_millis() as u64;
+        meta.put(keys::numbered(keys::SERVERS, id), &ServerRecord { id, number, expires_ms, ..ServerRecord::default() })?;
+        number
+    }))
+}
+
+fn next_number(last: u16, taken: &[u16]) -> Option<u16> {
+    let mut numbers = (1..=MAX_SERVER_NUMBER).map(|step| (last % MAX_SERVER_NUMBER + step - 1) % MAX_SERVER_NUMBER + 1);
+    numbers.find(|number| !taken.contains(number))
 }
 
 #[cfg(test)]
@@ -169,5 +257,16 @@ mod tests {
         assert!(!record.has_reached(8, &[TableId(4)]), "not loaded yet");
         assert!(!record.has_reached(6, &[TableId(3)]), "used as it was at version 5");
         assert!(record.has_reached(5, &[TableId(3)]));
+    }
+
+    #[test]
+    fn numbers_go_round_and_pass_those_that_are_taken() {
+        assert_eq!(next_number(0, &[]), Some(1));
+        assert_eq!(next_number(5, &[6, 7]), Some(8));
+        assert_eq!(next_number(MAX_SERVER_NUMBER - 1, &[]), Some(MAX_SERVER_NUMBER));
+        assert_eq!(next_number(MAX_SERVER_NUMBER, &[1]), Some(2));
+        let all: Vec<u16> = (1..=MAX_SERVER_NUMBER).collect();
+        assert_eq!(next_number(7, &all), None);
+        assert_eq!(next_number(7, &all[1..]), Some(1));
     }
 }

@@ -25,6 +25,12 @@ pub struct WaitEdge {
     pub key: Bytes,
 }
 
+impl From<txn::WaitEdge> for WaitEdge {
+    fn from(edge: txn::WaitEdge) -> Self {
+        Self { waiter: edge.waiter, holder: edge.holder, key: edge.key }
+    }
+}
+
 /// An error of the transaction client.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {

@@ -21,6 +21,7 @@
 //! | `resolver`, `backoff`, `deadlock` | what to do about other transactions' locks |
 //! | `active`, `gc` | timestamps in use; renewing locks; garbage collection |
 //! | `store`, `placement` | the way to the store and the placement driver, in this process or another |
+//! | `topology` | what a cluster is made of, for people to look at |
 //! | `cluster` | stores and placement driver in other processes: regions, connections, asking again |
 //!
 //! Invariants:
@@ -46,10 +47,11 @@ mod resolver;
 mod scanner;
 mod snapshot;
 mod store;
+mod topology;
 mod transaction;
 
 pub use client::{Client, ClientOptions};
-pub use cluster::{ClusterStore, PdClient};
+pub use cluster::{ClusterStore, PageError, PdClient, PdPages};
 pub use dag::DagStream;
 pub use env::{CancelReason, CancelToken};
 pub use error::{Error, Result, WaitEdge};
@@ -63,4 +65,5 @@ pub use placement::PlacementDriver;
 pub use scanner::{Pair, Scanner, TxnScanner};
 pub use snapshot::Snapshot;
 pub use store::Store;
+pub use topology::{DownPeerPage, EpochPage, LabelPage, MemberPage, PeerPage, RegionPage, StoreMeta, StorePage, StoreStatus};
 pub use transaction::Transaction;

@@ -128,6 +128,11 @@ impl Store {
         with_storage!(self, _storage => Ok(Vec::new()), cluster => cluster.lock_waits().await)
     }
 
+    /// Who waits for whose locks, in this process or a cluster's stores.
+    pub(crate) async fn all_lock_waits(&self) -> Result<Vec<WaitEdge>> {
+        with_storage!(self, storage => Ok(storage.lock_waits().into_iter().map(WaitEdge::from).collect()), cluster => cluster.lock_waits().await)
+    }
+
     /// Waits for the commits in flight that a scan of `range` at `ts` must see. The stores of a cluster do so when a page is asked for.
     pub(crate) async fn prepare_scan(&self, range: &KeyRange, ts: TimeStamp) -> Result<()> {
         with_storage!(self, storage => Ok(storage.prepare_scan(range, ts).await?), _cluster => Ok(()))

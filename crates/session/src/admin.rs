@@ -10,6 +10,7 @@ use types::{
 
 use crate::{
     Error,
+    peers::{self, Killed},
     result::{Outcome, ResultRows, StatementResult, text},
     session::Session,
     statements::done,
@@ -29,13 +30,14 @@ impl Session {
     /// KILL.
     pub(crate) async fn run_kill(&mut self, kill: &KillStmt) -> Result<(), Error> {
         let id = self.evaluate(&kill.id).await?.as_u64().unwrap_or(0);
-        let unknown = || MysqlError::new(mysql_error::ER_NO_SUCH_THREAD, format!("Unknown thread id: {id}"));
-        let owner = self.domain.connections().user_of(ConnectionId(id)).ok_or_else(unknown)?;
-        if owner != self.client.user && self.domain.accounts().check_admin(&self.client, "CONNECTION_ADMIN").is_err() {
-            return Err(MysqlError::new(mysql_error::ER_KILL_DENIED_ERROR, format!("You are not owner of thread {id}")).into());
-        }
-        if !self.domain.connections().kill(ConnectionId(id), kill.query) {
-            return Err(unknown().into());
+        let may_kill_all = self.domain.accounts().check_admin(&self.client, "CONNECTION_ADMIN").is_ok();
+        let of = (!may_kill_all).then(|| self.client.user.clone());
+        match peers::kill(&self.domain, ConnectionId(id), kill.query, of).await? {
+            Killed::Done => {}
+            Killed::Unknown => return Err(MysqlError::new(mysql_error::ER_NO_SUCH_THREAD, format!("Unknown thread id: {id}")).into()),
+            Killed::Denied => {
+                return Err(MysqlError::new(mysql_error::ER_KILL_DENIED_ERROR, format!("You are not owner of thread {id}")).into());
+            }
         }
         if id == self.handle.id().0 {
             return Err(MysqlError::new(mysql_error::ER_QUERY_INTERRUPTED, "Query execution was interrupted").into());

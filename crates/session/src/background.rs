@@ -31,6 +31,7 @@ pub(crate) fn start(domain: &Arc<Domain>) -> Vec<JoinHandle<()>> {
     if domain.catalog().servers().is_some() {
         tasks.push(tokio::spawn(hold_safe_point(weak())));
         tasks.push(tokio::spawn(crate::notices::follow(weak())));
+        tasks.push(tokio::spawn(crate::peers::answer_questions(weak())));
     }
     tasks
 }

@@ -3,6 +3,14 @@
 //! Each connection has an entry of its own. What changes with every command (idle or busy, since when, the statement's text) lies behind
 //! the entry's own mutex, which only PROCESSLIST, the idle sweep and KILL look into; the registry's shards are locked at connect and
 //! disconnect. Nothing is shared by all connections on the path of a statement.
+//!
+//! Ids of connections, which the protocol has 32 bits for:
+//!
+//! ```text
+//!   one process:   1, 2, 3, …
+//!   in a cluster:  30 …… 20 │ 19 ………………… 0
+//!                  server   │ connection          so that every server can tell whose connection is to be killed
+//! ```
 
 use std::{
     sync::{
@@ -13,6 +21,7 @@ use std::{
 };
 
 use base::ConnectionId;
+use catalog::MAX_SERVER_NUMBER;
 use env::{CancelReason, CancelToken};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -23,6 +32,10 @@ use types::mysql_error::{self, MysqlError};
 const SHARDS: usize = 16;
 /// Bytes of a statement that PROCESSLIST can show.
 const SHOWN_TEXT: usize = 4096;
+/// Bits of an id that tell the connections of one server of a cluster apart.
+const LOCAL_BITS: u32 = 20;
+/// Bits of ids of one process that has no others beside it.
+const PROTOCOL_BITS: u32 = 32;
 
 /// Why a connection is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +54,8 @@ pub struct ConnectionRegistry {
     shards: [Mutex<FxHashMap<u64, Weak<Entry>>>; SHARDS],
     count: Arc<AtomicUsize>,
     limit: AtomicUsize,
+    /// This server among those of the cluster; 0 where there is one process.
+    server: u16,
     next_id: AtomicU64,
 }
 
@@ -93,9 +108,29 @@ pub struct Process {
 pub struct ConnectionHandle(Arc<Entry>);
 
 impl ConnectionRegistry {
-    /// A registry that admits `limit` connections.
-    pub fn new(limit: usize) -> Self {
-        Self { shards: Default::default(), count: Arc::default(), limit: AtomicUsize::new(limit), next_id: AtomicU64::new(1) }
+    /// A registry that admits `limit` connections to a server with a number; 0 where there is one process.
+    pub fn new(limit: usize, server: u16) -> Self {
+        Self { shards: Default::default(), count: Arc::default(), limit: AtomicUsize::new(limit), server, next_id: AtomicU64::new(1) }
+    }
+
+    /// The number of the server a connection belongs to; `None` when no server gives such ids.
+    pub(crate) fn server_of(&self, id: ConnectionId) -> Option<u16> {
+        match self.server {
+            0 => Some(0),
+            _ => u16::try_from(id.0 >> LOCAL_BITS).ok().filter(|number| (1..=MAX_SERVER_NUMBER).contains(number)),
+        }
+    }
+
+    /// This server's number.
+    pub(crate) fn server(&self) -> u16 {
+        self.server
+    }
+
+    /// The next id, some time after the last one the first again.
+    fn next_id(&self) -> u64 {
+        let bits = if self.server == 0 { PROTOCOL_BITS } else { LOCAL_BITS };
+        let local = self.next_id.fetch_add(1, Ordering::Relaxed) % (1 << bits);
+        u64::from(self.server) << LOCAL_BITS | local
     }
 
     /// Admits a connection; `None` when there are too many.
@@ -114,23 +149,29 @@ impl ConnectionRegistry {
     }
 
     fn admit(&self) -> ConnectionHandle {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let entry = Arc::new(Entry {
-            id: ConnectionId(id),
-            token: CancelToken::new(),
-            kill: AtomicU8::new(0),
-            killed: Notify::new(),
-            busy: AtomicBool::new(true),
-            activity: Mutex::new(Activity { command: "Connect", since: Instant::now(), text: Vec::new() }),
-            identity: Mutex::default(),
-            count: self.count.clone(),
-        });
-        let mut shard = self.shard(id).lock();
-        if shard.len() == shard.capacity() {
-            shard.retain(|_, entry| entry.strong_count() > 0);
+        loop {
+            let id = self.next_id();
+            let mut shard = self.shard(id).lock();
+            // Ids come again, and those of connections that are still there are passed by; 0 is none.
+            if id.is_multiple_of(1 << LOCAL_BITS) || shard.get(&id).is_some_and(|entry| entry.strong_count() > 0) {
+                continue;
+            }
+            let entry = Arc::new(Entry {
+                id: ConnectionId(id),
+                token: CancelToken::new(),
+                kill: AtomicU8::new(0),
+                killed: Notify::new(),
+                busy: AtomicBool::new(true),
+                activity: Mutex::new(Activity { command: "Connect", since: Instant::now(), text: Vec::new() }),
+                identity: Mutex::default(),
+                count: self.count.clone(),
+            });
+            if shard.len() == shard.capacity() {
+                shard.retain(|_, entry| entry.strong_count() > 0);
+            }
+            shard.insert(id, Arc::downgrade(&entry));
+            return ConnectionHandle(entry);
         }
-        shard.insert(id, Arc::downgrade(&entry));
-        ConnectionHandle(entry)
     }
 
     fn shard(&self, id: u64) -> &Mutex<FxHashMap<u64, Weak<Entry>>> {
@@ -329,7 +370,7 @@ mod tests {
 
     #[test]
     fn connections_beyond_the_limit_are_refused_until_one_leaves() {
-        let registry = ConnectionRegistry::new(2);
+        let registry = ConnectionRegistry::new(2, 0);
         let first = registry.register().expect("room");
         let _second = registry.register().expect("room");
         assert!(registry.register().is_none());
@@ -338,8 +379,21 @@ mod tests {
     }
 
     #[test]
+    fn ids_in_a_cluster_say_whose_connection_it_is_and_come_again_only_when_free() {
+        let registry = ConnectionRegistry::new(2, 2047);
+        let first = registry.register().expect("room");
+        assert_eq!(first.id().0, (2047 << 20) + 1);
+        assert!(first.id().0 < 1 << 31, "the protocol has room for it");
+        registry.next_id.store((1 << 20) - 1, Ordering::Relaxed);
+        assert_eq!(registry.register().expect("room").id().0, (2047 << 20) + (1 << 20) - 1);
+        let second = registry.register().expect("room");
+        assert_eq!(second.id().0, (2047 << 20) + 2, "0 is none, and 1 is still there");
+        assert_eq!([(3 << 20) + 7, 7, 1 << 31].map(|id| registry.server_of(ConnectionId(id))), [Some(3), None, None]);
+    }
+
+    #[test]
     fn kill_query_leaves_the_connection_and_kill_connection_ends_it() {
-        let registry = ConnectionRegistry::new(2);
+        let registry = ConnectionRegistry::new(2, 0);
         let handle = registry.register().expect("room");
         assert!(registry.kill(handle.id(), true));
         assert!(handle.token().check().is_err() && !handle.is_killed());
@@ -353,7 +407,7 @@ mod tests {
 
     #[test]
     fn idle_connections_are_shut_down_and_busy_ones_are_not() {
-        let registry = ConnectionRegistry::new(2);
+        let registry = ConnectionRegistry::new(2, 0);
         let (idle, busy) = (registry.register().expect("room"), registry.register().expect("room"));
         idle.idle();
         busy.busy("Query");

@@ -9,7 +9,7 @@ use std::{
 };
 
 use base::TableId;
-use catalog::Catalog;
+use catalog::{Catalog, ServerAbout};
 use client::Client;
 use ddl::Ddl;
 use parking_lot::Mutex;
@@ -22,6 +22,7 @@ use crate::{
     accounts::Accounts,
     background,
     connections::ConnectionRegistry,
+    deadlocks::DeadlockHistory,
     persisted,
     plan_cache::SharedPlans,
     users::PasswordHasher,
@@ -45,6 +46,10 @@ pub struct DomainConfig {
     pub port: u16,
     /// Data directory, for the variable `datadir`.
     pub data_dir: String,
+    /// The address others are told; that of `host` when it is empty.
+    pub advertise_address: String,
+    /// The commit this program was built from.
+    pub git_hash: &'static str,
     /// Makes stored forms of passwords.
     pub hasher: Arc<dyn PasswordHasher>,
 }
@@ -65,6 +70,8 @@ pub struct Domain {
     hasher: Arc<dyn PasswordHasher>,
     background: Mutex<Vec<JoinHandle<()>>>,
     stop: Notify,
+    about: Mutex<ServerAbout>,
+    deadlocks: DeadlockHistory,
 }
 
 /// Statistics as the planner asks for them.
@@ -80,6 +87,7 @@ impl Domain {
     /// Bootstraps an empty store or loads what is there, and starts what works in the background.
     pub async fn open(client: Client, config: DomainConfig) -> Result<Arc<Self>, Error> {
         let catalog = Catalog::load(client.clone()).await?;
+        let number = catalog.servers().map_or(0, catalog::Servers::number);
         let stats = StatsCache::default();
         let ddl = Ddl::start(catalog.clone()).await?;
         // Clients decide by the number in front what they may ask for: it is that of the MySQL this server behaves like.
@@ -98,6 +106,14 @@ impl Domain {
                 }
             }
         }
+        let about = ServerAbout {
+            host: if config.advertise_address.is_empty() { config.host } else { config.advertise_address },
+            port: config.port,
+            status_port: 0,
+            version: version.clone(),
+            git_hash: config.git_hash.to_owned(),
+            started_ms: client.env().wall_ms(),
+        };
         let domain = Arc::new(Self {
             client,
             catalog,
@@ -106,13 +122,15 @@ impl Domain {
             globals,
             accounts: Accounts::default(),
             hasher: config.hasher,
-            connections: ConnectionRegistry::new(config.max_connections),
+            connections: ConnectionRegistry::new(config.max_connections, number),
             plans: SharedPlans::new(config.plan_cache_capacity),
             prepared: AtomicIsize::new(0),
             started: Instant::now(),
             version,
             background: Mutex::default(),
             stop: Notify::new(),
+            about: Mutex::new(about),
+            deadlocks: DeadlockHistory::default(),
         });
         stats::store::load(&domain.client, domain.stats()).await?;
         domain.accounts.reload(&domain).await?;
@@ -186,6 +204,31 @@ impl Domain {
         if let Some(definition) = find("port") {
             self.globals.set(definition, Some(port.to_string()));
         }
+        self.describe(|about| about.port = port);
+    }
+
+    /// The port of the status page is known.
+    pub fn set_status_port(&self, port: u16) {
+        self.describe(|about| about.status_port = port);
+    }
+
+    /// Changes what the other servers are told of this one.
+    fn describe(&self, change: impl FnOnce(&mut ServerAbout)) {
+        let mut about = self.about.lock();
+        change(&mut about);
+        if let Some(servers) = self.catalog.servers() {
+            servers.describe(about.clone());
+        }
+    }
+
+    /// Deadlocks that statements of this server ran into.
+    pub(crate) fn deadlocks(&self) -> &DeadlockHistory {
+        &self.deadlocks
+    }
+
+    /// Where this server is and what runs here.
+    pub(crate) fn about(&self) -> ServerAbout {
+        self.about.lock().clone()
     }
 
     /// SHUTDOWN: whoever started the server is to stop it.

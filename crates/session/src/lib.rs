@@ -9,10 +9,11 @@
 //! | `plan_cache` | plans of prepared and text statements |
 //! | `prepared` | prepared statements |
 //! | [`vars`] | system variables |
-//! | `set`, `show`, `admin`, `explain`, `analyze` | the statements of these names |
+//! | `set`, `show`, `admin`, `explain`, `analyze`, `split` | the statements of these names |
 //! | `accounts`, `users` | accounts, passwords, privileges; the statements that change them |
 //! | `virtual_tables` | rows of `information_schema` that describe sessions |
-//! | `connections` | who is connected; KILL |
+//! | `connections`, `deadlocks` | who is connected; KILL; who ran into each other |
+//! | `notices`, `peers`, `cluster_tables`, `regions` | what servers of a cluster tell and ask each other; tables about all of them; regions of tables |
 //! | `domain`, `background` | what all sessions share, and what the server does by itself |
 //!
 //! Invariants:
@@ -23,21 +24,26 @@ mod accounts;
 mod admin;
 mod analyze;
 mod background;
+mod cluster_tables;
 mod connections;
+mod deadlocks;
 mod domain;
 mod error;
 mod explain;
 mod host;
 mod notices;
 mod panics;
+mod peers;
 mod persisted;
 mod plan_cache;
 mod prepared;
+mod regions;
 mod result;
 mod run;
 mod session;
 mod set;
 mod show;
+mod split;
 mod statements;
 mod transaction;
 mod users;

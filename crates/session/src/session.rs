@@ -338,6 +338,7 @@ impl Session {
             self.domain.connections().kill(self.handle.id(), false);
             Box::pin(self.rollback()).await;
         }
+        self.domain.deadlocks().note(&error, self.domain.client().env().wall_ms());
         let error = error.to_mysql();
         self.row_count = -1;
         self.warnings.push(Warning { level: WarningLevel::Error, code: error.code, message: error.message.clone() });

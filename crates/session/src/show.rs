@@ -20,6 +20,7 @@ impl Session {
     pub(crate) async fn run_show(&mut self, show: ShowStmt) -> Result<StatementResult, Error> {
         let table = match &show.kind {
             ShowKind::CreateTable(name) | ShowKind::CreateView(name) => self.show_create_table(name).await?,
+            ShowKind::TableRegions { table, index } => return self.show_regions(table, index.as_deref()).await,
             ShowKind::CreateDatabase { name, if_not_exists } => self.show_create_database(name, *if_not_exists)?,
             ShowKind::Warnings(_) | ShowKind::Errors(_) | ShowKind::CountWarnings | ShowKind::CountErrors => {
                 self.show_conditions(&show.kind)

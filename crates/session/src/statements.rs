@@ -43,6 +43,7 @@ impl Session {
             Stmt::AnalyzeTable(analyze) => return self.run_analyze(&analyze).await,
             Stmt::TableMaintenance(maintenance) => return self.run_maintenance(&maintenance).await,
             Stmt::Admin(admin) => return self.run_admin(admin).await,
+            Stmt::SplitTable(split) => return self.run_split(&split).await,
             Stmt::Prepare(prepare) => return self.run_prepare(&prepare).await.map(done),
             Stmt::Execute(execute) => return Box::pin(self.run_execute(&execute)).await,
             Stmt::Deallocate(name) => self.run_deallocate(&name)?,

@@ -15,6 +15,7 @@ use types::{Chunk, Datum, FieldType};
 use crate::{
     accounts::Privileges,
     domain::Domain,
+    peers::{self, ProcessRow},
     result::text,
     session::Session,
     vars::{DEFINITIONS, Scope},
@@ -22,9 +23,9 @@ use crate::{
 
 /// What a session shows in virtual tables.
 pub(crate) struct SessionTables {
-    domain: Arc<Domain>,
-    user: String,
-    sees_all: bool,
+    pub(crate) domain: Arc<Domain>,
+    pub(crate) user: String,
+    pub(crate) sees_all: bool,
     privileges: Privileges,
     /// Session values of all variables.
     variables: Vec<(&'static str, String)>,
@@ -54,11 +55,21 @@ impl Session {
 #[async_trait::async_trait]
 impl VirtualTables for SessionTables {
     async fn rows(&self, scan: &VirtualScan, ctx: &ExecCtx) -> exec::Result<Vec<Chunk>> {
-        let visible =
-            |database: &str, _table: Option<&str>| !self.privileges.is_empty() || infoschema_tables::is_virtual_database(database);
-        let context =
-            VirtualContext { schema: &ctx.infoschema, time_zone: &ctx.eval.time_zone, facts: self, provider: self, visible: &visible };
-        let rows = infoschema_tables::rows(&scan.table, &context);
+        let rows = match self.cluster_rows(&scan.table, ctx).await? {
+            Some(rows) => rows,
+            None => {
+                let visible =
+                    |database: &str, _: Option<&str>| !self.privileges.is_empty() || infoschema_tables::is_virtual_database(database);
+                let context = VirtualContext {
+                    schema: &ctx.infoschema,
+                    time_zone: &ctx.eval.time_zone,
+                    facts: self,
+                    provider: self,
+                    visible: &visible,
+                };
+                infoschema_tables::rows(&scan.table, &context)
+            }
+        };
         let types: Vec<FieldType> = scan.table.columns.iter().map(|column| column.ty.clone()).collect();
         Ok(rows
             .chunks(ctx.vars.chunk_rows)
@@ -107,23 +118,12 @@ impl RowProvider for SessionTables {
 
 impl SessionTables {
     fn processes(&self) -> Vec<Vec<Datum>> {
-        let processes = self.domain.connections().processes();
-        let visible = processes.into_iter().filter(|process| self.sees_all || process.identity.user == self.user);
-        visible
-            .map(|process| {
-                let state = if process.statement.is_some() { "executing" } else { "" };
-                vec![
-                    Datum::UInt(process.id.0),
-                    text(process.identity.user),
-                    text(process.identity.host),
-                    process.identity.database.map_or(Datum::Null, |name| text(&*name)),
-                    text(process.command),
-                    Datum::Int(process.time.as_secs() as i64),
-                    text(state),
-                    process.statement.map_or(Datum::Null, text),
-                ]
-            })
-            .collect()
+        peers::processes_here(&self.domain, self.only_of()).into_iter().map(process_row).collect()
+    }
+
+    /// The user whose connections alone are shown; `None` for those of all.
+    pub(crate) fn only_of(&self) -> Option<&str> {
+        (!self.sees_all).then_some(self.user.as_str())
     }
 
     fn global_variables(&self) -> Vec<Vec<Datum>> {
@@ -155,4 +155,19 @@ impl SessionTables {
         }
         rows
     }
+}
+
+/// A row of PROCESSLIST.
+pub(crate) fn process_row(process: ProcessRow) -> Vec<Datum> {
+    let state = if process.statement.is_some() { "executing" } else { "" };
+    vec![
+        Datum::UInt(process.id),
+        text(process.user),
+        text(process.host),
+        process.database.map_or(Datum::Null, text),
+        text(process.command),
+        Datum::Int(process.seconds as i64),
+        text(state),
+        process.statement.map_or(Datum::Null, text),
+    ]
 }

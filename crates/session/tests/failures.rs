@@ -70,6 +70,8 @@ async fn server() -> Arc<Domain> {
         host: "127.0.0.1".to_owned(),
         port: 0,
         data_dir: String::new(),
+        advertise_address: String::new(),
+        git_hash: "",
         hasher: Arc::new(NoPasswords),
     };
     Domain::open(client, config).await.expect("the domain opens")

@@ -74,6 +74,8 @@ pub enum Command {
     Sql(SqlArgs),
     /// A whole cluster on this machine, each role a process of its own, to try things out.
     Playground(PlaygroundArgs),
+    /// Shows and changes a running cluster: members, stores, regions, operators, schedulers, settings, safe points.
+    Ctl(crate::ctl::CtlArgs),
 }
 
 /// Flags of `trine pd`; they win over the file.

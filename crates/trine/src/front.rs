@@ -19,6 +19,12 @@ use crate::{
     process::{self, Signals},
 };
 
+/// The commit this program was built from.
+const GIT_HASH: &str = match option_env!("TRINE_GIT_HASH") {
+    Some(hash) => hash,
+    None => "unknown",
+};
+
 /// Threads for work behind the connections.
 const BACKGROUND_THREADS: usize = 2;
 
@@ -68,6 +74,8 @@ pub async fn serve(front: Front<'_>, mut signals: Signals) -> Result<()> {
         host: config.host.clone(),
         port: config.port,
         data_dir,
+        advertise_address: config.advertise_address.clone(),
+        git_hash: GIT_HASH,
         hasher: Arc::new(Hasher),
     };
     let domain = tokio::select! {
@@ -78,8 +86,9 @@ pub async fn serve(front: Front<'_>, mut signals: Signals) -> Result<()> {
     let status = match config.status.report_status {
         true => {
             let (host, port) = config.status_address()?;
-            let git_hash = option_env!("TRINE_GIT_HASH").unwrap_or("unknown");
-            Some(StatusServer::start(domain.clone(), registry, &host, port, git_hash)?)
+            let status = StatusServer::start(domain.clone(), registry, &host, port, GIT_HASH)?;
+            domain.set_status_port(status.address().port());
+            Some(status)
         }
         false => None,
     };

@@ -2,6 +2,7 @@
 
 mod cli;
 mod config;
+mod ctl;
 mod embedded;
 mod front;
 mod kv;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Some(cli::Command::Kv(args)) => kv::run(args),
         Some(cli::Command::Sql(args)) => sql::run(args),
         Some(cli::Command::Playground(args)) => playground::run(args),
+        Some(cli::Command::Ctl(args)) => ctl::run(args),
         None => embedded::run(&cli),
     };
     match ended {

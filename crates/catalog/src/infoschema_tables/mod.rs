@@ -8,6 +8,7 @@
 //! | `constraints` | STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS, REFERENTIAL_CONSTRAINTS, CHECK_CONSTRAINTS |
 //! | `charsets` | CHARACTER_SETS, COLLATIONS, COLLATION_CHARACTER_SET_APPLICABILITY |
 //! | `server` | ENGINES, PLUGINS; PROCESSLIST, variables, status, privileges (rows by the session layer); ROUTINES, TRIGGERS, EVENTS … (empty) |
+//! | `cluster` | processes of a cluster, regions, locks (rows by the session layer) |
 //!
 //! Definitions are added to every [`InfoSchema`] when it is loaded; they are not stored. Their ids lie above
 //! [`VIRTUAL_ID_BASE`], where allocated ids never get. Rows of tables that describe sessions or the server come from a
@@ -16,6 +17,7 @@
 //! Names: MySQL 8.0 shows column names of `information_schema` in upper case; values follow its manual, chapter 26.
 
 mod charsets;
+mod cluster;
 pub mod columns;
 pub mod constraints;
 pub mod definition;
@@ -78,7 +80,7 @@ pub fn rows(table: &TableInfo, context: &VirtualContext<'_>) -> Vec<Vec<Datum>> 
 }
 
 fn tables() -> impl Iterator<Item = &'static VirtualTable> {
-    [schemata::TABLES, columns::TABLES, constraints::TABLES, charsets::TABLES, server::TABLES].into_iter().flatten()
+    [schemata::TABLES, columns::TABLES, constraints::TABLES, charsets::TABLES, server::TABLES, cluster::TABLES].into_iter().flatten()
 }
 
 /// Adds the virtual databases and tables to a schema.

@@ -13,6 +13,7 @@ macro_rules! tables {
         &[$(VirtualTable { database: $database, name: $name, columns: &[$(($column, $ty)),*], rows: $rows }),*]
     };
 }
+pub(super) use tables;
 
 pub(super) const TABLES: &[VirtualTable] = tables! {
     "information_schema" "ENGINES" (
@@ -87,10 +88,6 @@ pub(super) const TABLES: &[VirtualTable] = tables! {
     "information_schema" "INNODB_TRX" (
         "trx_id" Unsigned, "trx_state" Name(13), "trx_started" DateTime, "trx_requested_lock_id" Nullable(&Name(126)),
         "trx_wait_started" Nullable(&DateTime), "trx_weight" Unsigned, "trx_mysql_thread_id" Unsigned, "trx_query" Nullable(&LongText),
-    ) None;
-    "information_schema" "DEADLOCKS" (
-        "DEADLOCK_ID" BigInt, "OCCUR_TIME" Nullable(&Timestamp), "TRY_LOCK_TRX_ID" Unsigned, "KEY" Nullable(&LongText),
-        "TRX_HOLDING_LOCK" Unsigned,
     ) None;
     "performance_schema" "global_variables" ("VARIABLE_NAME" Name(64), "VARIABLE_VALUE" Nullable(&Name(1024))) None;
     "performance_schema" "session_variables" ("VARIABLE_NAME" Name(64), "VARIABLE_VALUE" Nullable(&Name(1024))) None;

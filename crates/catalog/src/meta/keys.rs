@@ -17,6 +17,9 @@
 //! | hash `StatsCounts`, field table id (i64) | row count and changes since ANALYZE, JSON |
 //! | hash `GlobalVariables`, field name | values of SET GLOBAL in a cluster, JSON; null for the default |
 //! | hash `Servers`, field server id (i64) | [`ServerRecord`](crate::ServerRecord), JSON |
+//! | value `ServerNumber` | the number that a SQL server got last, decimal |
+//! | hash `Questions`, field question id (i64) | what a server asks another, JSON |
+//! | hash `Answers`, field question id (i64) | what that one answers, JSON |
 //! | value `DDLOwner` | who runs schema changes, until when, JSON (see the `ddl` crate) |
 //! | hash `DDLCancels`, field job id (i64) | jobs to be cancelled by their owner |
 //! | value `Notices` | [`Notices`](crate::Notices), JSON |
@@ -53,6 +56,12 @@ pub const GLOBAL_VARIABLES: &[u8] = b"GlobalVariables";
 
 /// Hash of the SQL servers of a cluster.
 pub const SERVERS: &[u8] = b"Servers";
+/// Name of the number that a SQL server got last.
+pub const SERVER_NUMBER: &[u8] = b"ServerNumber";
+/// Hash of what servers ask each other.
+pub const QUESTIONS: &[u8] = b"Questions";
+/// Hash of what they answer.
+pub const ANSWERS: &[u8] = b"Answers";
 /// Name of the lease of the owner of schema changes.
 pub const DDL_OWNER: &[u8] = b"DDLOwner";
 /// Hash of jobs that somebody wants cancelled.

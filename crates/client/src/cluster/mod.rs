@@ -10,6 +10,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `pd_client`, `tso` | the placement driver: its leader, calls, timestamps many at a time |
+//! | `pages` | the placement driver's pages for operators |
 //! | `region_cache`, `locate` | regions by key; looking up what is not known |
 //! | `stores`, `batch` | addresses and connections; many requests over one stream |
 //! | `command`, `send` | one request to one region; what its refusal teaches |
@@ -25,6 +26,7 @@
 mod batch;
 mod command;
 mod locate;
+mod pages;
 mod patience;
 mod pd_client;
 mod pushed_down;
@@ -40,9 +42,12 @@ use std::sync::Arc;
 use env::Env;
 use parking_lot::RwLock;
 
-pub use self::pd_client::PdClient;
-pub(crate) use self::pushed_down::Ranges;
+pub use self::{
+    pages::{PageError, PdPages},
+    pd_client::PdClient,
+};
 use self::{patience::Patience, region_cache::RegionCache, stores::Stores};
+pub(crate) use self::{pushed_down::Ranges, region_cache::user_key};
 
 /// The stores of a cluster, asked as if they were one; cheap to clone.
 #[derive(Clone)]

@@ -28,6 +28,8 @@ use crate::error::{Error, Result};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const CALL_TIMEOUT: Duration = Duration::from_secs(3);
+/// Longer than the placement driver waits for splits.
+const SPLIT_TIMEOUT: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(100);
 /// Time for a call with all its repetitions: longer than an election of the placement driver takes.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
@@ -142,6 +144,12 @@ impl PdClient {
     /// The cluster's id.
     pub fn cluster_id(&self) -> ClusterId {
         ClusterId(self.shared.state.lock().cluster_id)
+    }
+
+    /// Where the members are that are known, as `host:port`.
+    pub(crate) fn addresses(&self) -> Vec<String> {
+        let state = self.shared.state.lock();
+        state.endpoints.iter().map(|endpoint| endpoint.trim_start_matches("http://").trim_end_matches('/').to_owned()).collect()
     }
 
     pub(super) fn env(&self) -> &Env {
@@ -280,6 +288,24 @@ impl PdClient {
     pub(super) async fn stores(&self) -> Result<Vec<metapb::Store>> {
         let request = |header| pdpb::GetAllStoresRequest { header, exclude_tombstone_stores: true };
         Ok(call!(self, get_all_stores, |header| request(header))?.stores)
+    }
+
+    /// Splits regions at borders and spreads them; answers how many begin at one of the borders then, and which part of them was spread.
+    pub(crate) async fn split_and_scatter(&self, split_keys: Vec<bytes::Bytes>) -> Result<(usize, f64)> {
+        let request =
+            |header| pdpb::SplitAndScatterRegionsRequest { header: Some(header), split_keys: split_keys.clone(), ..Default::default() };
+        let answer = self
+            .repeat(|channel: Channel, header: pdpb::RequestHeader| {
+                let mut request = tonic::Request::new(request(header));
+                // It waits until the regions are split.
+                request.set_timeout(SPLIT_TIMEOUT);
+                Box::pin(async move {
+                    let answer = Stub::new(channel).split_and_scatter_regions(request).await?.into_inner();
+                    Ok(check(answer.header.as_ref()).map(|()| answer))
+                })
+            })
+            .await?;
+        Ok((answer.regions_id.len(), answer.scatter_finished_percentage as f64 / 100.0))
     }
 
     /// The safe point as it was when it was last asked for or set.

@@ -39,7 +39,7 @@ pub(super) struct Region {
 }
 
 /// A border as a user key.
-fn user_key(border: &[u8]) -> Result<Bytes> {
+pub(crate) fn user_key(border: &[u8]) -> Result<Bytes> {
     if border.is_empty() {
         return Ok(Bytes::new());
     }

@@ -92,6 +92,33 @@ pub enum ExplainTarget {
     Connection(u64),
 }
 
+/// `SPLIT TABLE t [INDEX i] …`, of the reference system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SplitTableStmt {
+    /// The table.
+    pub table: TableName,
+    /// An index of it; its rows when there is none.
+    pub index: Option<Ident>,
+    /// Where.
+    pub at: SplitAt,
+}
+
+/// Where a table is split.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SplitAt {
+    /// `BETWEEN (…) AND (…) REGIONS n`: into equal parts.
+    Between {
+        /// Values of the first key.
+        lower: Vec<Expr>,
+        /// Values of the key behind the last.
+        upper: Vec<Expr>,
+        /// How many.
+        regions: u64,
+    },
+    /// `BY (…), …`: at keys.
+    By(Vec<Vec<Expr>>),
+}
+
 /// `KILL`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KillStmt {

@@ -92,6 +92,8 @@ pub enum Stmt {
     TableMaintenance(TableMaintenanceStmt),
     /// `ADMIN …`: statements of the server itself (index checks, DDL jobs).
     Admin(AdminStmt),
+    /// `SPLIT TABLE`.
+    SplitTable(SplitTableStmt),
     /// `PREPARE name FROM …`.
     Prepare(PrepareStmt),
     /// `EXECUTE name [USING @a, …]`.

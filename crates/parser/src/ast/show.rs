@@ -58,6 +58,13 @@ pub enum ShowKind {
     CreateTable(TableName),
     /// `CREATE VIEW v`.
     CreateView(TableName),
+    /// `TABLE t [INDEX i] REGIONS`, of the reference system.
+    TableRegions {
+        /// The table.
+        table: TableName,
+        /// One index alone.
+        index: Option<Ident>,
+    },
     /// `CREATE DATABASE [IF NOT EXISTS] db`.
     CreateDatabase {
         /// IF NOT EXISTS.

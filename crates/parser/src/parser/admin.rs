@@ -4,7 +4,7 @@ use super::{Parser, Result};
 use crate::{
     ast::{
         AdminStmt, AnalyzeTableStmt, DescribeStmt, ExecuteStmt, ExplainStmt, ExplainTarget, FlushStmt, FlushTarget, HistogramAction, Ident,
-        KillStmt, MaintenanceKind, PrepareSource, PrepareStmt, Stmt, TableMaintenanceStmt,
+        KillStmt, MaintenanceKind, PrepareSource, PrepareStmt, SplitAt, SplitTableStmt, Stmt, TableMaintenanceStmt,
     },
     lexer::{Kw, Tok},
 };
@@ -105,6 +105,28 @@ impl Parser<'_> {
             })
         })?;
         Ok(Stmt::Flush(FlushStmt { no_binlog, targets }))
+    }
+
+    /// `SPLIT [REGION FOR] TABLE t [INDEX i] {BETWEEN (…) AND (…) REGIONS n | BY (…), …}`.
+    pub(super) fn split_table(&mut self) -> Result<Stmt> {
+        self.bump();
+        if self.eat_word("REGION") {
+            self.expect(Kw::FOR)?;
+        }
+        self.expect(Kw::TABLE)?;
+        let table = self.table_name()?;
+        let index = if self.eat(Kw::INDEX) { Some(self.index_name()?) } else { None };
+        let at = if self.eat(Kw::BETWEEN) {
+            let lower = self.paren_list(Self::expr)?;
+            self.expect(Kw::AND)?;
+            let upper = self.paren_list(Self::expr)?;
+            self.expect_word("REGIONS")?;
+            SplitAt::Between { lower, upper, regions: self.uint()? }
+        } else {
+            self.expect(Kw::BY)?;
+            SplitAt::By(self.comma_list(|p| p.paren_list(Self::expr))?)
+        };
+        Ok(Stmt::SplitTable(SplitTableStmt { table, index, at }))
     }
 
     /// `ANALYZE [NO_WRITE_TO_BINLOG | LOCAL] TABLE …`.

@@ -121,10 +121,7 @@ impl Parser<'_> {
         self.bump();
         Ok(match kw {
             Kw::DATABASES | Kw::SCHEMAS => ShowKind::Databases,
-            Kw::TABLE => {
-                self.expect(Kw::STATUS)?;
-                ShowKind::TableStatus(self.opt_from_schema()?)
-            }
+            Kw::TABLE => self.show_table()?,
             Kw::OPEN => {
                 self.expect(Kw::TABLES)?;
                 ShowKind::OpenTables(self.opt_from_schema()?)
@@ -161,6 +158,17 @@ impl Parser<'_> {
             }
             _ => self.show_replication(kw)?,
         })
+    }
+
+    /// `TABLE STATUS`, `TABLE t [INDEX i] REGIONS`.
+    fn show_table(&mut self) -> Result<ShowKind> {
+        if self.eat(Kw::STATUS) {
+            return Ok(ShowKind::TableStatus(self.opt_from_schema()?));
+        }
+        let table = self.table_name()?;
+        let index = if self.eat(Kw::INDEX) { Some(self.index_name()?) } else { None };
+        self.expect_word("REGIONS")?;
+        Ok(ShowKind::TableRegions { table, index })
     }
 
     /// `COUNT(*) {WARNINGS | ERRORS}`.

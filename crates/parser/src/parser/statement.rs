@@ -25,6 +25,7 @@ impl Parser<'_> {
         let kw = match self.tok.tok {
             Tok::Kw(kw) => kw,
             Tok::LParen => return self.query_statement(),
+            Tok::Ident if self.at_word("SPLIT") => return self.split_table(),
             _ => return Err(self.syntax()),
         };
         match kw {

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use super::{List, Opt, Quoted, expr::SystemVar, name::UserVar, word};
 use crate::ast::{
     AdminStmt, AnalyzeTableStmt, DescribeStmt, ExecuteStmt, ExplainStmt, ExplainTarget, FlushStmt, FlushTarget, HistogramAction, KillStmt,
-    MaintenanceKind, PrepareSource, PrepareStmt, SetItem, SetStmt, SetValue, TableMaintenanceStmt,
+    MaintenanceKind, PrepareSource, PrepareStmt, SetItem, SetStmt, SetValue, SplitAt, SplitTableStmt, TableMaintenanceStmt,
 };
 
 impl Display for SetStmt {
@@ -62,6 +62,21 @@ impl Display for ExplainStmt {
 impl Display for KillStmt {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "KILL {}{}", word(self.query, "QUERY "), self.id)
+    }
+}
+
+impl Display for SplitTableStmt {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "SPLIT TABLE {:#}{} ", self.table, Opt(" INDEX ", self.index.as_ref()))?;
+        match &self.at {
+            SplitAt::Between { lower, upper, regions } => {
+                write!(f, "BETWEEN ({}) AND ({}) REGIONS {regions}", List(lower, ", "), List(upper, ", "))
+            }
+            SplitAt::By(keys) => {
+                f.write_str("BY ")?;
+                keys.iter().enumerate().try_for_each(|(at, key)| write!(f, "{}({})", word(at > 0, ", "), List(key, ", ")))
+            }
+        }
     }
 }
 

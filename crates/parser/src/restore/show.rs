@@ -38,6 +38,7 @@ impl Display for ShowKind {
                 write!(f, "{}{}COLUMNS FROM {table}", word(*extended, "EXTENDED "), word(*full, "FULL "))
             }
             Index { extended, table } => write!(f, "{}INDEX FROM {table}", word(*extended, "EXTENDED ")),
+            TableRegions { table, index } => write!(f, "TABLE {table:#}{} REGIONS", Opt(" INDEX ", index.as_ref())),
             CreateTable(name) => write!(f, "CREATE TABLE {name:#}"),
             CreateView(name) => write!(f, "CREATE VIEW {name:#}"),
             CreateDatabase { if_not_exists, name } => write!(f, "CREATE DATABASE {}{name:#}", word(*if_not_exists, "IF NOT EXISTS ")),

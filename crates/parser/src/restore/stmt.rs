@@ -32,6 +32,7 @@ impl Display for Stmt {
             Stmt::AnalyzeTable(s) => s.fmt(f),
             Stmt::TableMaintenance(s) => s.fmt(f),
             Stmt::Admin(s) => s.fmt(f),
+            Stmt::SplitTable(s) => s.fmt(f),
             Stmt::Prepare(s) => s.fmt(f),
             Stmt::Execute(s) => s.fmt(f),
             Stmt::Deallocate(name) => write!(f, "DEALLOCATE PREPARE {name:#}"),

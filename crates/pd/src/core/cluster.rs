@@ -106,6 +106,16 @@ impl Live {
         }
     }
 
+    /// Asks a scheduler for nothing until `until`; with `None` it goes on. The next leading member does not know of it.
+    pub fn halt(&mut self, scheduler: Scheduler, until: Option<Instant>) {
+        self.slots.iter_mut().filter(|slot| slot.scheduler == scheduler).for_each(|slot| slot.halt(until));
+    }
+
+    /// Schedulers that are halted.
+    pub fn halted(&self, now: Instant) -> impl Iterator<Item = Scheduler> {
+        self.slots.iter().filter(move |slot| slot.is_halted(now)).map(|slot| slot.scheduler)
+    }
+
     /// Takes ids that were reserved; none when that failed.
     pub fn add_ids(&mut self, first: u64, count: u64) {
         self.reserving_ids = false;

@@ -4,16 +4,22 @@
 //! |---|---|
 //! | `members` | `members`, `leader`, `health`, `status`, `version` |
 //! | `stores` | `stores`, `store/…` |
-//! | `regions` | `regions`, `region/…`, `stats/region`, `hotspot/…` |
-//! | `schedule` | `operators`, `schedulers` |
+//! | `regions` | `regions`, `region/…`, `stats/region` |
+//! | `ranking` | `regions/size` and other orders, `regions/check/…` |
+//! | `hotspot` | `hotspot/…` |
+//! | `operators` | `operators` |
+//! | `schedulers` | `schedulers`, `scheduler-config/…` |
 //! | `config` | `config`, `cluster`, `gc/safepoint` |
 //!
 //! A member that does not lead passes requests on, but for the pages that show itself. Errors are `{"error": …}` with a status of HTTP.
 
 mod config;
+mod hotspot;
 mod members;
+mod operators;
+mod ranking;
 mod regions;
-mod schedule;
+mod schedulers;
 mod stores;
 
 use std::sync::Arc;
@@ -90,19 +96,24 @@ pub(crate) fn router(node: Arc<Node>) -> Router {
         .route("/store/{id}", get(stores::one).delete(stores::take_offline))
         .route("/store/{id}/state", post(stores::set_state))
         .route("/store/{id}/label", post(stores::set_labels))
+        .route("/labels", get(stores::labels))
         .route("/regions", get(regions::list))
         .route("/regions/key", get(regions::range))
         .route("/regions/store/{id}", get(regions::of_store))
+        .route("/regions/sibling/{id}", get(regions::siblings))
+        .route("/regions/check/{what}", get(ranking::check))
+        .route("/regions/{order}", get(ranking::top))
         .route("/region/id/{id}", get(regions::by_id))
         .route("/region/key/{key}", get(regions::by_key))
         .route("/stats/region", get(regions::stats))
-        .route("/hotspot/regions/read", get(regions::hot_reads))
-        .route("/hotspot/regions/write", get(regions::hot_writes))
-        .route("/hotspot/stores", get(regions::hot_stores))
-        .route("/operators", get(schedule::operators).post(schedule::add_operator))
-        .route("/operators/{region}", get(schedule::operator).delete(schedule::remove_operator))
-        .route("/schedulers", get(schedule::schedulers).post(schedule::add_scheduler))
-        .route("/schedulers/{name}", delete(schedule::remove_scheduler))
+        .route("/hotspot/regions/read", get(hotspot::reads))
+        .route("/hotspot/regions/write", get(hotspot::writes))
+        .route("/hotspot/stores", get(hotspot::stores))
+        .route("/operators", get(operators::list).post(operators::add))
+        .route("/operators/{region}", get(operators::one).delete(operators::remove))
+        .route("/schedulers", get(schedulers::list).post(schedulers::add))
+        .route("/schedulers/{name}", delete(schedulers::remove).post(schedulers::halt))
+        .route("/scheduler-config/{name}/list", get(schedulers::settings))
         .route("/config", get(config::all).post(config::set))
         .route("/config/schedule", get(config::schedule).post(config::set))
         .route("/config/replicate", get(config::replication).post(config::set))

@@ -1,4 +1,4 @@
-//! Pages about regions and load.
+//! Pages about regions.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,8 +12,7 @@ use serde_json::{Value, json};
 use super::{Member, Page, from_hex, hex};
 use crate::{
     Error,
-    core::{RegionInfo, hot::Flow, region::MIB},
-    node::Node,
+    core::{RegionInfo, region::MIB},
 };
 
 /// Regions on one page unless `limit` says otherwise.
@@ -37,20 +36,22 @@ fn one(info: &RegionInfo) -> Value {
             .map(|down| json!({ "peer": down.peer.as_ref().map(peer), "down_seconds": down.down_seconds })).collect::<Vec<_>>(),
         "approximate_size": info.measured.size_bytes / MIB,
         "approximate_keys": info.measured.keys,
-        "written_bytes_rate": info.measured.write_rate,
-        "read_bytes_rate": info.measured.read_rate,
+        // The reference system counts since the last report of the region; here it is bytes a second.
+        "written_bytes": info.measured.write_rate,
+        "read_bytes": info.measured.read_rate,
     })
 }
 
-fn several<'a>(regions: impl Iterator<Item = &'a RegionInfo>, query: &HashMap<String, String>) -> Value {
-    let limit = query.get("limit").and_then(|limit| limit.parse().ok()).unwrap_or(PAGE);
+/// As many regions as `limit` asks for, or else `most`.
+pub(super) fn several<'a>(regions: impl Iterator<Item = &'a RegionInfo>, query: &HashMap<String, String>, most: usize) -> Value {
+    let limit = query.get("limit").and_then(|limit| limit.parse().ok()).unwrap_or(most);
     let pages: Vec<Value> = regions.take(limit).map(one).collect();
     json!({ "count": pages.len(), "regions": pages })
 }
 
 pub(super) async fn list(State(node): Member, Query(query): Query<HashMap<String, String>>) -> Page {
     node.leading()?;
-    Ok(Json(node.read(|cluster| several(cluster.state.regions.iter(), &query))))
+    Ok(Json(node.read(|cluster| several(cluster.state.regions.iter(), &query, PAGE))))
 }
 
 fn key_of(query: &HashMap<String, String>, name: &str) -> Result<Vec<u8>, Error> {
@@ -61,7 +62,7 @@ fn key_of(query: &HashMap<String, String>, name: &str) -> Result<Vec<u8>, Error>
 pub(super) async fn range(State(node): Member, Query(query): Query<HashMap<String, String>>) -> Page {
     node.leading()?;
     let (start, end) = (key_of(&query, "key")?, key_of(&query, "end_key")?);
-    Ok(Json(node.read(|cluster| several(cluster.state.regions.scan(&start, &end), &query))))
+    Ok(Json(node.read(|cluster| several(cluster.state.regions.scan(&start, &end), &query, PAGE))))
 }
 
 pub(super) async fn of_store(State(node): Member, Path(id): Path<u64>, Query(query): Query<HashMap<String, String>>) -> Page {
@@ -69,8 +70,22 @@ pub(super) async fn of_store(State(node): Member, Path(id): Path<u64>, Query(que
     Ok(Json(node.read(|cluster| {
         let tree = &cluster.state.regions;
         let ids = tree.on_store(id).into_iter().flat_map(|regions| regions.leaders.iter().chain(&regions.followers));
-        several(ids.filter_map(|id| tree.get(*id)), &query)
+        several(ids.filter_map(|id| tree.get(*id)), &query, PAGE)
     })))
+}
+
+/// The regions before and behind one.
+pub(super) async fn siblings(State(node): Member, Path(id): Path<u64>) -> Page {
+    node.leading()?;
+    let found = node.read(|cluster| {
+        let tree = &cluster.state.regions;
+        let region = tree.get(id)?;
+        let before = tree.before_key(region.start_key());
+        // An empty end is that of the last region, not the beginning of the first.
+        let behind = if region.end_key().is_empty() { None } else { tree.by_key(region.end_key()) };
+        Some(several(before.into_iter().chain(behind), &HashMap::new(), PAGE))
+    });
+    Ok(Json(found.ok_or(Error::RegionNotFound(id))?))
 }
 
 pub(super) async fn by_id(State(node): Member, Path(id): Path<u64>) -> Page {
@@ -109,42 +124,5 @@ pub(super) async fn stats(State(node): Member, Query(query): Query<HashMap<Strin
             "store_leader_count": leaders,
             "store_peer_count": peers,
         })
-    })))
-}
-
-fn hot(node: &Node, flow: Flow) -> Page {
-    node.leading()?;
-    Ok(Json(node.read(|cluster| {
-        let hits = cluster.state.config.schedule.hot_region_cache_hits_threshold;
-        let mut stores: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
-        for (id, hot) in cluster.live.hot.hottest(flow, hits) {
-            stores.entry(hot.store_id).or_default().push(json!({ "region_id": id, "flow_bytes": hot.rate, "hot_degree": hot.hits }));
-        }
-        json!({ "as_leader": stores })
-    })))
-}
-
-pub(super) async fn hot_reads(State(node): Member) -> Page {
-    hot(&node, Flow::Read)
-}
-
-pub(super) async fn hot_writes(State(node): Member) -> Page {
-    hot(&node, Flow::Write)
-}
-
-pub(super) async fn hot_stores(State(node): Member) -> Page {
-    node.leading()?;
-    Ok(Json(node.read(|cluster| {
-        let rate = |bytes: u64, stats: &proto::pdpb::StoreStats| {
-            let seconds = stats.interval.map_or(0, |interval| interval.end_timestamp.saturating_sub(interval.start_timestamp));
-            bytes / seconds.max(1)
-        };
-        let stores = cluster.live.stores.iter();
-        let (mut writes, mut reads): (BTreeMap<u64, u64>, BTreeMap<u64, u64>) = Default::default();
-        for (id, live) in stores {
-            writes.insert(*id, rate(live.stats.bytes_written, &live.stats));
-            reads.insert(*id, rate(live.stats.bytes_read, &live.stats));
-        }
-        json!({ "bytes-write-rate": writes, "bytes-read-rate": reads })
     })))
 }

@@ -193,7 +193,10 @@ impl Layout {
         for ports in &self.sql {
             text += &format!("  MySQL clients: 127.0.0.1:{}   status: http://127.0.0.1:{}/status\n", ports.service, ports.second);
         }
-        text += &format!("  placement driver: {}   (trine sql --pd {0} for one more SQL server)\n", self.pd_endpoints());
+        text += &format!(
+            "  placement driver: {}   (trine ctl --pd {0} store; trine sql --pd {0} for one more SQL server)\n",
+            self.pd_endpoints()
+        );
         text += &format!("  data: {}\n", directory.display());
         if let Some(first) = self.sql.first() {
             text += &format!("  connect with: mysql --host 127.0.0.1 --port {} --user root\n", first.service);

@@ -11,7 +11,7 @@ use testkit::{Server, mysql::prelude::Queryable as _, wait_until};
 use crate::{BINARY, Scratch, options};
 
 /// Runs the binary to its end, which must come soon.
-fn run(args: &[&str]) -> Output {
+pub fn run(args: &[&str]) -> Output {
     let child = Command::new(BINARY)
         .args(args)
         .stdout(std::process::Stdio::piped())
@@ -31,7 +31,7 @@ fn run(args: &[&str]) -> Output {
 }
 
 /// Asserts that the binary refuses `args` with one line that contains all of `parts`.
-fn refused(args: &[&str], parts: &[&str]) {
+pub fn refused(args: &[&str], parts: &[&str]) {
     let output = run(args);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success(), "{args:?} succeeded: {text}");
@@ -132,6 +132,44 @@ fn data_survives_an_orderly_restart() {
     let mut conn = server.connect_to(Some("test")).expect("connects");
     let rows: Vec<(i32, String)> = conn.query("SELECT id, v FROM t ORDER BY id").expect("reads");
     assert_eq!(rows, [(1, "one".to_owned()), (2, "two".to_owned())]);
+}
+
+#[test]
+fn persisted_variables_outlive_a_kill_and_plain_globals_do_not() {
+    let scratch = Scratch::start();
+    let mut conn = scratch.server.connect().expect("connects");
+    let number = |conn: &mut testkit::mysql::Conn, name: &str| -> i64 {
+        conn.query_first(format!("SELECT @@GLOBAL.{name}")).expect("answers").expect("a row")
+    };
+    let before = number(&mut conn, "max_connections");
+    conn.query_drop("SET PERSIST max_execution_time = 5000").expect("sets");
+    conn.query_drop("SET PERSIST_ONLY wait_timeout = 4000").expect("sets");
+    conn.query_drop("SET GLOBAL max_connections = 77").expect("sets");
+    assert_ne!(number(&mut conn, "wait_timeout"), 4000, "it counts from the next start on");
+    drop(conn);
+    let scratch = scratch.crash_and_restart();
+    let mut conn = scratch.server.connect().expect("connects");
+    let found = ["max_execution_time", "wait_timeout", "max_connections"].map(|name| number(&mut conn, name));
+    assert_eq!(found, [5000, 4000, before]);
+    conn.query_drop("SET PERSIST max_execution_time = DEFAULT").expect("sets");
+    drop(conn);
+    let scratch = scratch.crash_and_restart();
+    let mut conn = scratch.server.connect().expect("connects");
+    assert_eq!(["max_execution_time", "wait_timeout"].map(|name| number(&mut conn, name)), [0, 4000]);
+}
+
+#[test]
+fn shutdown_by_a_statement_ends_in_order_and_data_stay() {
+    let Scratch { mut server, directory } = Scratch::start();
+    let mut conn = server.connect_to(Some("test")).expect("connects");
+    conn.query_drop("CREATE TABLE t (id INT PRIMARY KEY)").expect("creates");
+    conn.query_drop("INSERT INTO t VALUES (7)").expect("inserts");
+    conn.query_drop("SHUTDOWN").expect("is answered before the end");
+    wait_until("the process ends", Duration::from_secs(30), || (!server.is_running()).then_some(())).expect("it ends by itself");
+    assert!(server.terminate().expect("its status").success());
+    let server = Server::start(&options(&directory, "")).expect("starts again");
+    let mut conn = server.connect_to(Some("test")).expect("connects");
+    assert_eq!(conn.query::<i64, _>("SELECT id FROM t").expect("reads"), [7]);
 }
 
 #[test]

@@ -3,9 +3,11 @@
 
 mod authentication;
 mod bad_input;
+mod cluster_servers;
 mod cluster_sql;
 mod command_line;
 mod crash;
+mod ctl;
 mod disk_full;
 mod isolation;
 mod long_run;

@@ -84,17 +84,29 @@ pub struct Slot {
     pub scheduler: Scheduler,
     next: Instant,
     pause: Duration,
+    /// Somebody wants nothing of it until then.
+    halted_until: Option<Instant>,
 }
 
 impl Slot {
     /// A scheduler that is asked at once.
     pub fn new(scheduler: Scheduler, now: Instant) -> Self {
-        Self { scheduler, next: now, pause: MIN_PAUSE }
+        Self { scheduler, next: now, pause: MIN_PAUSE, halted_until: None }
     }
 
     /// Whether it is time to ask.
     pub fn is_due(&self, now: Instant) -> bool {
-        now >= self.next
+        now >= self.next && !self.is_halted(now)
+    }
+
+    /// Does not ask until `until`; with `None` it asks again.
+    pub fn halt(&mut self, until: Option<Instant>) {
+        self.halted_until = until;
+    }
+
+    /// Whether it is not asked because somebody wanted it so.
+    pub fn is_halted(&self, now: Instant) -> bool {
+        self.halted_until.is_some_and(|until| now < until)
     }
 
     /// Something has changed that concerns it: it is asked at once.

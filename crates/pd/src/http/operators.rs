@@ -1,4 +1,4 @@
-//! Pages about operators and schedulers.
+//! Pages about operators.
 
 use axum::{
     Json,
@@ -11,10 +11,7 @@ use serde_json::{Value, json};
 use super::{Member, Page, from_hex};
 use crate::{
     Error,
-    core::{
-        operator::{Operator, OperatorKind, Step, steps_to},
-        scheduler::Scheduler,
-    },
+    core::operator::{Operator, OperatorKind, Step, steps_to},
     node::Node,
 };
 
@@ -39,12 +36,12 @@ fn page(operator: &Operator) -> Value {
     })
 }
 
-pub(super) async fn operators(State(node): Member) -> Page {
+pub(super) async fn list(State(node): Member) -> Page {
     node.leading()?;
     Ok(Json(node.read(|cluster| Value::Array(cluster.live.controller.iter().map(page).collect()))))
 }
 
-pub(super) async fn operator(State(node): Member, Path(region): Path<u64>) -> Page {
+pub(super) async fn one(State(node): Member, Path(region): Path<u64>) -> Page {
     node.leading()?;
     let found = node.read(|cluster| {
         let controller = &cluster.live.controller;
@@ -57,7 +54,7 @@ pub(super) async fn operator(State(node): Member, Path(region): Path<u64>) -> Pa
     Ok(Json(found.ok_or(Error::NoOperator(region))?))
 }
 
-pub(super) async fn remove_operator(State(node): Member, Path(region): Path<u64>) -> Page {
+pub(super) async fn remove(State(node): Member, Path(region): Path<u64>) -> Page {
     node.leading()?;
     match node.write(|cluster| cluster.live.controller.end(region, OperatorStatus::Cancel)) {
         true => Ok(Json(json!("The operator is canceled."))),
@@ -102,7 +99,7 @@ pub(super) enum Wanted {
     },
 }
 
-pub(super) async fn add_operator(State(node): Member, Json(wanted): Json<Wanted>) -> Page {
+pub(super) async fn add(State(node): Member, Json(wanted): Json<Wanted>) -> Page {
     let leading = node.leading()?;
     let now = node.now();
     let effects = match wanted {
@@ -121,10 +118,10 @@ pub(super) async fn add_operator(State(node): Member, Json(wanted): Json<Wanted>
             })
             .await?
         }
-        Wanted::AddPeer { region_id, store_id } => move_to(&node, region_id, None, |stores| add(stores, store_id)).await?,
-        Wanted::RemovePeer { region_id, store_id } => move_to(&node, region_id, None, |stores| remove(stores, store_id)).await?,
+        Wanted::AddPeer { region_id, store_id } => move_to(&node, region_id, None, |stores| with(stores, store_id)).await?,
+        Wanted::RemovePeer { region_id, store_id } => move_to(&node, region_id, None, |stores| without(stores, store_id)).await?,
         Wanted::TransferPeer { region_id, from_store_id, to_store_id } => {
-            let change = |stores: &mut Vec<u64>| remove(stores, from_store_id).and_then(|()| add(stores, to_store_id));
+            let change = |stores: &mut Vec<u64>| without(stores, from_store_id).and_then(|()| with(stores, to_store_id));
             move_to(&node, region_id, None, change).await?
         }
     };
@@ -132,7 +129,7 @@ pub(super) async fn add_operator(State(node): Member, Json(wanted): Json<Wanted>
     Ok(Json(json!("The operator is created.")))
 }
 
-fn add(stores: &mut Vec<u64>, store: u64) -> Result<(), &'static str> {
+fn with(stores: &mut Vec<u64>, store: u64) -> Result<(), &'static str> {
     if stores.contains(&store) {
         return Err("it has a replica on that store already");
     }
@@ -140,7 +137,7 @@ fn add(stores: &mut Vec<u64>, store: u64) -> Result<(), &'static str> {
     Ok(())
 }
 
-fn remove(stores: &mut Vec<u64>, store: u64) -> Result<(), &'static str> {
+fn without(stores: &mut Vec<u64>, store: u64) -> Result<(), &'static str> {
     let before = stores.len();
     stores.retain(|known| *known != store);
     if stores.len() == before { Err("it has no replica on that store") } else { Ok(()) }
@@ -168,65 +165,4 @@ async fn move_to(
         let operator = Operator::new(region, OperatorKind::Admin, "asked-for", steps, now);
         cluster.begin_asked(operator, now)
     })
-}
-
-pub(super) async fn schedulers(State(node): Member) -> Page {
-    node.leading()?;
-    Ok(Json(node.read(|cluster| {
-        let config = &cluster.state.config.schedulers;
-        let runs = |scheduler: &Scheduler| match scheduler {
-            Scheduler::EvictLeader => !config.evict_leader_stores.is_empty(),
-            other => config.disabled.iter().all(|name| name != other.name()),
-        };
-        json!(Scheduler::ALL.iter().filter(|scheduler| runs(scheduler)).map(|scheduler| scheduler.name()).collect::<Vec<_>>())
-    })))
-}
-
-/// `{"name": "evict-leader-scheduler", "store_id": 1}`; other schedulers by name alone.
-#[derive(Debug, Deserialize)]
-pub(super) struct SchedulerWanted {
-    name: String,
-    store_id: Option<u64>,
-}
-
-fn known(name: &str) -> Result<Scheduler, Error> {
-    // Evicting from one store is named with it when it is removed.
-    let name = if name.starts_with("evict-leader-scheduler") { "evict-leader-scheduler" } else { name };
-    Scheduler::ALL.into_iter().find(|scheduler| scheduler.name() == name).ok_or(Error::Invalid("no scheduler of that name"))
-}
-
-pub(super) async fn add_scheduler(State(node): Member, Json(wanted): Json<SchedulerWanted>) -> Page {
-    let scheduler = known(&wanted.name)?;
-    if scheduler == Scheduler::EvictLeader {
-        let store_id = wanted.store_id.ok_or(Error::Invalid("store_id is missing"))?;
-        node.read(|cluster| cluster.state.living_store(store_id).map(|_| ()))?;
-        node.change_config(|config| {
-            let stores = &mut config.schedulers.evict_leader_stores;
-            if !stores.contains(&store_id) {
-                stores.push(store_id);
-            }
-        })
-        .await?;
-    } else {
-        node.change_config(|config| config.schedulers.disabled.retain(|name| name != scheduler.name())).await?;
-    }
-    Ok(Json(json!("The scheduler is created.")))
-}
-
-/// `evict-leader-scheduler` ends for all stores, `evict-leader-scheduler-1` for one.
-pub(super) async fn remove_scheduler(State(node): Member, Path(name): Path<String>) -> Page {
-    let scheduler = known(&name)?;
-    if scheduler == Scheduler::EvictLeader {
-        let store = name.strip_prefix("evict-leader-scheduler-").map(|id| id.parse::<u64>().map_err(|_| Error::Invalid("no store id")));
-        let store = store.transpose()?;
-        node.change_config(|config| config.schedulers.evict_leader_stores.retain(|id| store.is_some_and(|store| store != *id))).await?;
-    } else {
-        node.change_config(|config| {
-            if config.schedulers.disabled.iter().all(|name| name != scheduler.name()) {
-                config.schedulers.disabled.push(scheduler.name().to_owned());
-            }
-        })
-        .await?;
-    }
-    Ok(Json(json!("The scheduler is removed.")))
 }
