@@ -1,7 +1,7 @@
 //! Settings of placement, and the cluster as a whole.
 
 use anyhow::Result;
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::{Map, Value};
 
 use super::{
@@ -10,15 +10,9 @@ use super::{
     table::{Table, cell},
 };
 
-/// Arguments of `config`.
-#[derive(Args, Debug)]
-pub struct ConfigArgs {
-    #[command(subcommand)]
-    verb: Option<Verb>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Verb {
+/// What can be done.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Verb {
     /// All settings (the default)
     Show {
         /// One section alone: replication, schedule, schedulers
@@ -35,14 +29,14 @@ enum Verb {
 }
 
 /// Shows or changes settings.
-pub async fn run(pages: &Pages, args: &ConfigArgs) -> Result<Answer> {
-    match args.verb.as_ref().unwrap_or(&Verb::Show { section: None }) {
+pub async fn run(pages: &Pages, verb: Verb) -> Result<Answer> {
+    match verb {
         Verb::Show { section } => {
             let mut page = pages.get("config").await?;
             if let Some(section) = section {
                 let known = page.as_object().map(|page| page.keys().cloned().collect::<Vec<_>>().join(", ")).unwrap_or_default();
-                page = match page.get_mut(section).map(Value::take) {
-                    Some(found) => Value::Object(Map::from_iter([(section.clone(), found)])),
+                page = match page.get_mut(&section).map(Value::take) {
+                    Some(found) => Value::Object(Map::from_iter([(section, found)])),
                     None => anyhow::bail!("no section {section}; there are {known}"),
                 };
             }
@@ -52,8 +46,8 @@ pub async fn run(pages: &Pages, args: &ConfigArgs) -> Result<Answer> {
         }
         Verb::Set { name, value } => {
             // A number, a truth value or a list is meant as one; everything else is text, with or without quotes.
-            let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.clone()));
-            pages.post("config", Some(Value::Object(Map::from_iter([(name.clone(), value)])))).await.map(Answer::done)
+            let value = serde_json::from_str(&value).unwrap_or(Value::String(value));
+            pages.post("config", Some(Value::Object(Map::from_iter([(name, value)])))).await.map(Answer::done)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Members of the placement driver.
 
 use anyhow::Result;
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::Value;
 
 use super::{
@@ -10,15 +10,9 @@ use super::{
     table::{Table, cell, entries},
 };
 
-/// Arguments of `member`.
-#[derive(Args, Debug)]
-pub struct MemberArgs {
-    #[command(subcommand)]
-    verb: Option<Verb>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Verb {
+/// What can be done.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Verb {
     /// All members (the default)
     List,
     /// The leader
@@ -40,8 +34,8 @@ enum Verb {
 }
 
 /// As `pd-ctl` groups it.
-#[derive(Debug, Subcommand)]
-enum Leader {
+#[derive(Clone, Debug, Subcommand)]
+pub enum Leader {
     /// Shows it
     Show,
     /// It hands over to another member
@@ -54,8 +48,8 @@ enum Leader {
 }
 
 /// Shows or changes members.
-pub async fn run(pages: &Pages, args: &MemberArgs) -> Result<Answer> {
-    match args.verb.as_ref().unwrap_or(&Verb::List) {
+pub async fn run(pages: &Pages, verb: Verb) -> Result<Answer> {
+    match verb {
         Verb::List => {
             let page = pages.get("members").await?;
             let table = table(entries(&page, "members"), &page["leader"]["member_id"]);
@@ -67,13 +61,13 @@ pub async fn run(pages: &Pages, args: &MemberArgs) -> Result<Answer> {
             Ok(Answer::Shown(page, table))
         }
         Verb::Transfer { name } | Verb::Leader(Leader::Transfer { name }) => {
-            pages.post(&format!("leader/transfer/{}", escaped(name)), None).await.map(Answer::done)
+            pages.post(&format!("leader/transfer/{}", escaped(&name)), None).await.map(Answer::done)
         }
         Verb::Resign | Verb::Leader(Leader::Resign) => pages.post("leader/resign", None).await.map(Answer::done),
         Verb::Remove { name } => {
             let path = match name.strip_prefix("id:") {
                 Some(id) => format!("members/id/{}", escaped(id)),
-                None => format!("members/name/{}", escaped(name)),
+                None => format!("members/name/{}", escaped(&name)),
             };
             pages.delete(&path).await.map(Answer::done)
         }

@@ -20,6 +20,7 @@
 mod config;
 mod http;
 mod members;
+mod noun;
 mod operators;
 mod regions;
 mod safe_points;
@@ -33,7 +34,11 @@ use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use self::{http::Pages, table::Table};
+use self::{
+    http::Pages,
+    noun::{IdOrVerbs, Verbs},
+    table::Table,
+};
 
 /// Flags of `trine ctl`.
 #[derive(Args, Debug)]
@@ -56,29 +61,29 @@ pub struct CtlArgs {
 enum Noun {
     /// Members of the placement driver
     #[command(visible_alias = "members")]
-    Member(members::MemberArgs),
+    Member(Verbs<members::Verb>),
     /// Stores: where they are, how full they are, emptying one
     #[command(visible_alias = "stores")]
-    Store(stores::StoreArgs),
+    Store(IdOrVerbs<stores::Verb>),
     /// Regions: where data lie
     #[command(visible_alias = "regions")]
-    Region(regions::RegionArgs),
+    Region(IdOrVerbs<regions::Verb>),
     /// Where load is
     #[command(subcommand)]
     Hot(regions::Hot),
     /// What is being moved, and asking for more
     #[command(visible_alias = "operators")]
-    Operator(operators::OperatorArgs),
+    Operator(Verbs<operators::Verb>),
     /// Who decides what is moved
     #[command(visible_alias = "schedulers")]
-    Scheduler(schedulers::SchedulerArgs),
+    Scheduler(Verbs<schedulers::Verb>),
     /// Settings of placement
-    Config(config::ConfigArgs),
+    Config(Verbs<config::Verb>),
     /// The cluster as a whole
     Cluster,
     /// How far garbage may be collected, and who holds that back
     #[command(visible_aliases = ["gc-safepoint", "service-gc-safepoint"])]
-    SafePoint(safe_points::SafePointArgs),
+    SafePoint(Verbs<safe_points::Verb>),
     /// Whether the members of the placement driver can be reached
     Health,
     /// What a timestamp means; without one, takes one
@@ -113,15 +118,17 @@ pub fn run(args: &CtlArgs) -> Result<()> {
     let answer = runtime.block_on(async {
         let pages = Pages::of(&args.pd)?;
         match &args.noun {
-            Noun::Member(args) => members::run(&pages, args).await,
-            Noun::Store(args) => stores::run(&pages, args).await,
-            Noun::Region(args) => regions::run(&pages, args).await,
+            Noun::Member(args) => members::run(&pages, args.or(members::Verb::List)).await,
+            Noun::Store(args) => stores::run(&pages, args.or(|id| stores::Verb::Show { id }, stores::Verb::List { state: None })).await,
+            Noun::Region(args) => {
+                regions::run(&pages, args.or(|id| regions::Verb::Show { id }, regions::Verb::List { limit: regions::PAGE })).await
+            }
             Noun::Hot(hot) => regions::hot(&pages, hot).await,
-            Noun::Operator(args) => operators::run(&pages, args).await,
-            Noun::Scheduler(args) => schedulers::run(&pages, args).await,
-            Noun::Config(args) => config::run(&pages, args).await,
+            Noun::Operator(args) => operators::run(&pages, args.or(operators::Verb::List)).await,
+            Noun::Scheduler(args) => schedulers::run(&pages, args.or(schedulers::Verb::List)).await,
+            Noun::Config(args) => config::run(&pages, args.or(config::Verb::Show { section: None })).await,
             Noun::Cluster => config::cluster(&pages).await,
-            Noun::SafePoint(args) => safe_points::run(&pages, args).await,
+            Noun::SafePoint(args) => safe_points::run(&pages, args.or(safe_points::Verb::Show)).await,
             Noun::Health => members::health(&pages).await,
             Noun::Tso { timestamp } => safe_points::timestamp(&pages, *timestamp).await,
         }

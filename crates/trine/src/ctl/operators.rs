@@ -1,7 +1,7 @@
 //! Operators: what is being moved.
 
 use anyhow::Result;
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::{
@@ -10,15 +10,9 @@ use super::{
     table::{Table, cell, entries},
 };
 
-/// Arguments of `operator`.
-#[derive(Args, Debug)]
-pub struct OperatorArgs {
-    #[command(subcommand)]
-    verb: Option<Verb>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Verb {
+/// What can be done.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Verb {
     /// Operators under way (the default)
     #[command(visible_alias = "show")]
     List,
@@ -38,8 +32,8 @@ enum Verb {
     },
 }
 
-#[derive(Debug, Subcommand)]
-enum Wanted {
+#[derive(Clone, Debug, Subcommand)]
+pub enum Wanted {
     /// Lets the replica on a store lead a region
     TransferLeader {
         /// The region
@@ -107,8 +101,8 @@ impl Wanted {
 }
 
 /// Shows or changes operators.
-pub async fn run(pages: &Pages, args: &OperatorArgs) -> Result<Answer> {
-    match args.verb.as_ref().unwrap_or(&Verb::List) {
+pub async fn run(pages: &Pages, verb: Verb) -> Result<Answer> {
+    match verb {
         Verb::List => {
             let page = pages.get("operators").await?;
             let table = table(entries(&page, ""));

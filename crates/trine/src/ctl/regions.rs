@@ -1,7 +1,7 @@
 //! Regions, and where load is.
 
 use anyhow::{Result, bail};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Subcommand, ValueEnum};
 use serde_json::Value;
 
 use super::{
@@ -11,20 +11,11 @@ use super::{
 };
 
 /// Regions asked for at a time when all of them are wanted.
-const PAGE: usize = 1000;
+pub const PAGE: usize = 1000;
 
-/// Arguments of `region`.
-#[derive(Args, Debug)]
-pub struct RegionArgs {
-    /// Shows one region
-    id: Option<u64>,
-
-    #[command(subcommand)]
-    verb: Option<Verb>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Verb {
+/// What can be done.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Verb {
     /// Regions from the first key on (the default)
     List {
         /// So many at most
@@ -91,7 +82,7 @@ enum Verb {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Order {
+pub enum Order {
     Size,
     Keys,
     Write,
@@ -114,7 +105,7 @@ impl Order {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Amiss {
+pub enum Amiss {
     MissPeer,
     ExtraPeer,
     DownPeer,
@@ -136,17 +127,12 @@ pub enum Hot {
 }
 
 /// Shows regions.
-pub async fn run(pages: &Pages, args: &RegionArgs) -> Result<Answer> {
-    let list = Verb::List { limit: PAGE };
-    let verb = match (args.id, &args.verb) {
-        (Some(id), _) => &Verb::Show { id },
-        (None, verb) => verb.as_ref().unwrap_or(&list),
-    };
+pub async fn run(pages: &Pages, verb: Verb) -> Result<Answer> {
     let path = match verb {
         Verb::List { limit } => format!("regions/key?key=&format=hex&limit={limit}"),
         Verb::Show { id } => return one(pages.get(&format!("region/id/{id}")).await?),
         Verb::Key { key, raw } => {
-            let key = if *raw { key.bytes().map(|byte| format!("{byte:02X}")).collect() } else { key_of(key)?.to_owned() };
+            let key = if raw { key.bytes().map(|byte| format!("{byte:02X}")).collect() } else { key_of(&key)?.to_owned() };
             return one(pages.get(&format!("region/key/{key}?format=hex")).await?);
         }
         Verb::Store { id, limit } => {
@@ -154,7 +140,7 @@ pub async fn run(pages: &Pages, args: &RegionArgs) -> Result<Answer> {
             pages.get(&format!("store/{id}")).await?;
             format!("regions/store/{id}?limit={limit}")
         }
-        Verb::Scan { start, end } => return scan(pages, key_of(start)?, key_of(end)?).await,
+        Verb::Scan { start, end } => return scan(pages, key_of(&start)?, key_of(&end)?).await,
         Verb::Top { by, limit } => format!("regions/{}?limit={limit}", by.page()),
         Verb::Check { what } => {
             let what = what.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
@@ -162,7 +148,7 @@ pub async fn run(pages: &Pages, args: &RegionArgs) -> Result<Answer> {
         }
         Verb::Sibling { id } => format!("regions/sibling/{id}"),
         Verb::Stats { start, end } => {
-            return stats(pages.get(&format!("stats/region?start_key={}&end_key={}&format=hex", key_of(start)?, key_of(end)?)).await?);
+            return stats(pages.get(&format!("stats/region?start_key={}&end_key={}&format=hex", key_of(&start)?, key_of(&end)?)).await?);
         }
     };
     let page = pages.get(&path).await?;

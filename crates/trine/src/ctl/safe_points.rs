@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use base::TimeStamp;
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use client::PdClient;
 use env::Env;
 use serde_json::{Value, json};
@@ -13,15 +13,9 @@ use super::{
     table::{Table, cell, entries},
 };
 
-/// Arguments of `safe-point`.
-#[derive(Args, Debug)]
-pub struct SafePointArgs {
-    #[command(subcommand)]
-    verb: Option<Verb>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Verb {
+/// What can be done.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Verb {
     /// The safe point of garbage collection and the services that hold it back (the default)
     Show,
     /// Lets a service hold the safe point back no more: what it still reads may be collected
@@ -33,8 +27,8 @@ enum Verb {
 }
 
 /// Shows or changes safe points.
-pub async fn run(pages: &Pages, args: &SafePointArgs) -> Result<Answer> {
-    match args.verb.as_ref().unwrap_or(&Verb::Show) {
+pub async fn run(pages: &Pages, verb: Verb) -> Result<Answer> {
+    match verb {
         Verb::Show => {
             let page = pages.get("gc/safepoint").await?;
             let mut table = Table::new(["NAME", "SAFE POINT", "TIME", "EXPIRES"]);
@@ -54,7 +48,7 @@ pub async fn run(pages: &Pages, args: &SafePointArgs) -> Result<Answer> {
             if entries(&page, "service_gc_safe_points").iter().all(|known| known["service_id"] != service.as_str()) {
                 bail!("no service {service:?} holds the safe point back; `trine ctl safe-point` lists those that do");
             }
-            pages.delete(&format!("gc/safepoint/{}", escaped(service))).await.map(Answer::done)
+            pages.delete(&format!("gc/safepoint/{}", escaped(&service))).await.map(Answer::done)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Schedulers: who decides what is moved.
 
 use anyhow::{Result, bail};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::{
@@ -13,15 +13,9 @@ use super::{
 /// The one that is told stores.
 const EVICT_LEADER: &str = "evict-leader-scheduler";
 
-/// Arguments of `scheduler`.
-#[derive(Args, Debug)]
-pub struct SchedulerArgs {
-    #[command(subcommand)]
-    verb: Option<Verb>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Verb {
+/// What can be done.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Verb {
     /// All schedulers (the default)
     #[command(visible_alias = "show")]
     List,
@@ -52,8 +46,8 @@ enum Verb {
 }
 
 /// Shows or changes schedulers.
-pub async fn run(pages: &Pages, args: &SchedulerArgs) -> Result<Answer> {
-    match args.verb.as_ref().unwrap_or(&Verb::List) {
+pub async fn run(pages: &Pages, verb: Verb) -> Result<Answer> {
+    match verb {
         Verb::List => list(pages).await,
         Verb::Add { name, store } => {
             if name == EVICT_LEADER && store.is_none() {
@@ -65,11 +59,11 @@ pub async fn run(pages: &Pages, args: &SchedulerArgs) -> Result<Answer> {
             }
             pages.post("schedulers", Some(wanted)).await.map(Answer::done)
         }
-        Verb::Remove { name } => pages.delete(&format!("schedulers/{}", escaped(name))).await.map(Answer::done),
+        Verb::Remove { name } => pages.delete(&format!("schedulers/{}", escaped(&name))).await.map(Answer::done),
         Verb::Pause { name, seconds } => {
-            pages.post(&format!("schedulers/{}", escaped(name)), Some(json!({ "delay": seconds }))).await.map(Answer::done)
+            pages.post(&format!("schedulers/{}", escaped(&name)), Some(json!({ "delay": seconds }))).await.map(Answer::done)
         }
-        Verb::Resume { name } => pages.post(&format!("schedulers/{}", escaped(name)), Some(json!({ "delay": 0 }))).await.map(Answer::done),
+        Verb::Resume { name } => pages.post(&format!("schedulers/{}", escaped(&name)), Some(json!({ "delay": 0 }))).await.map(Answer::done),
     }
 }
 

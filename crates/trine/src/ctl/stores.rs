@@ -1,7 +1,7 @@
 //! Stores.
 
 use anyhow::{Result, bail};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::{Map, Value};
 
 use super::{
@@ -10,18 +10,9 @@ use super::{
     table::{Table, cell, entries},
 };
 
-/// Arguments of `store`.
-#[derive(Args, Debug)]
-pub struct StoreArgs {
-    /// Shows one store
-    id: Option<u64>,
-
-    #[command(subcommand)]
-    verb: Option<Verb>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Verb {
+/// What can be done.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Verb {
     /// All stores that are no tombstones (the default)
     List {
         /// Those in these states alone: Up, Disconnected, Down, Offline, Tombstone
@@ -61,12 +52,7 @@ enum Verb {
 }
 
 /// Shows or changes stores.
-pub async fn run(pages: &Pages, args: &StoreArgs) -> Result<Answer> {
-    let list = Verb::List { state: None };
-    let verb = match (args.id, &args.verb) {
-        (Some(id), _) => &Verb::Show { id },
-        (None, verb) => verb.as_ref().unwrap_or(&list),
-    };
+pub async fn run(pages: &Pages, verb: Verb) -> Result<Answer> {
     match verb {
         Verb::List { state } => {
             let path = state.as_ref().map_or_else(|| "stores".to_owned(), |state| format!("stores?state={}", escaped(state)));
@@ -84,7 +70,7 @@ pub async fn run(pages: &Pages, args: &StoreArgs) -> Result<Answer> {
             pages.post(&format!("store/{id}/label"), Some(Value::Object(labels))).await.map(Answer::done)
         }
         Verb::Offline { id, force } => {
-            let forced = if *force { "?force=true" } else { "" };
+            let forced = if force { "?force=true" } else { "" };
             pages.delete(&format!("store/{id}{forced}")).await.map(Answer::done)
         }
         Verb::Up { id } => pages.post(&format!("store/{id}/state?state=Up"), None).await.map(Answer::done),
