@@ -20,11 +20,21 @@ const KINDS: &[(AggKind, ExprType)] = &[
     (AggKind::BitXor, ExprType::AggBitXor),
 ];
 
+/// Whether stores compute the aggregate over arguments of the class.
+fn fits(kind: AggKind, class: EvalType) -> bool {
+    match kind {
+        AggKind::Sum | AggKind::Avg => matches!(class, EvalType::Int | EvalType::Real | EvalType::Decimal),
+        AggKind::BitAnd | AggKind::BitOr | AggKind::BitXor => class == EvalType::Int,
+        _ => true,
+    }
+}
+
 /// An aggregate in the protocol's words.
 pub(crate) fn encode(desc: &AggDesc, encoder: &Encoder<'_>) -> Result<tipb::Expr> {
     let unknown = || Error::unsupported(format!("the aggregate {}", desc.kind.name()));
     let (_, tp) = KINDS.iter().find(|(kind, _)| *kind == desc.kind).ok_or_else(unknown)?;
-    if desc.mode != AggMode::Partial || desc.distinct {
+    let fitting = desc.args.iter().all(|arg| fits(desc.kind, arg.eval_type()));
+    if desc.mode != AggMode::Partial || desc.distinct || !fitting {
         return Err(unknown());
     }
     let child = match &desc.args[..] {
@@ -44,14 +54,7 @@ pub(crate) fn decode(expr: &tipb::Expr, columns: &[FieldType], eval: &EvalCtx) -
     let (kind, _) = KINDS.iter().find(|(_, known)| *known == tp).ok_or_else(unknown)?;
     let [child] = &expr.children[..] else { return Err(unknown()) };
     let arg = expression::decode(child, columns)?;
-    let class = arg.eval_type();
-    let is_number = matches!(class, EvalType::Int | EvalType::Real | EvalType::Decimal);
-    let fits = match kind {
-        AggKind::Sum | AggKind::Avg => is_number,
-        AggKind::BitAnd | AggKind::BitOr | AggKind::BitXor => class == EvalType::Int,
-        _ => true,
-    };
-    if expr.has_distinct || !fits {
+    if expr.has_distinct || !fits(*kind, arg.eval_type()) {
         return Err(unknown());
     }
     let desc = AggDesc::new(*kind, vec![arg], false, &BuildCtx::new(eval))?;

@@ -172,6 +172,7 @@ fn a_merge_is_given_up_when_its_target_has_changed() {
 #[test]
 fn merges_splits_crashes_and_cuts_in_any_order() {
     for seed in 0..12 {
+        eprintln!("SEED {seed}");
         let mut world = three_regions(100 + seed);
         world.loss_percent = 3;
         for _ in 0..25 {

@@ -60,6 +60,8 @@ pub struct Applier {
     installed_version: u64,
     /// What cannot be applied before a replica of another region here has caught up.
     stalled: Stalled,
+    /// How often entries were applied, or tried to be.
+    rounds: u64,
     /// Version of the region, for readers: it changes before what comes from the change can be written to elsewhere.
     version: Arc<AtomicU64>,
 }
@@ -86,7 +88,7 @@ impl Applier {
     pub fn new(peer_id: u64, region: Region, state: RaftApplyState) -> Self {
         let version = Arc::new(AtomicU64::new(region::epoch(&region).version));
         let (merging, installed_version, stalled) = (None, 0, Stalled::default());
-        Self { peer_id, region, state, removed: false, merging, installed_version, stalled, version }
+        Self { peer_id, region, state, removed: false, merging, installed_version, stalled, rounds: 0, version }
     }
 
     /// The same with what else is on disk for the replica.
@@ -128,6 +130,7 @@ impl Applier {
         sources: &dyn Sources,
     ) -> Result<Applied> {
         let mut pending = Pending::default();
+        self.rounds += 1;
         self.stalled.entries.extend(entries);
         self.stalled.proposals.extend(proposals);
         while let Some(entry) = self.stalled.entries.pop_front() {
@@ -161,6 +164,11 @@ impl Applier {
     /// Whether entries wait for another region.
     pub fn is_stalled(&self) -> bool {
         !self.stalled.entries.is_empty()
+    }
+
+    /// How often entries were applied, or tried to be: the replica hears of each time.
+    pub fn rounds(&self) -> u64 {
+        self.rounds
     }
 
     /// Entries that wait will not be applied here.

@@ -71,6 +71,7 @@ pub struct Applied {
 impl Peer {
     /// Entries have been applied.
     pub fn on_applied(&mut self, applied: Applied, effects: &mut Effects) -> Result<()> {
+        self.rounds_heard_of += 1;
         // A cut of the log may be of entries that were applied with it.
         self.raw.mut_store().set_applied_index(applied.index);
         for change in applied.changes {
@@ -141,6 +142,16 @@ impl Peer {
         self.log_bytes -= self.log_bytes / length * (index - before).min(length);
         self.raw.mut_store().set_truncated(index, term);
         effects.log_cut = Some(index + 1);
+    }
+
+    /// Whether the next round begins to put a snapshot in place.
+    pub fn has_snapshot(&self) -> bool {
+        self.raw.snap().is_some_and(|snapshot| !snapshot.is_empty())
+    }
+
+    /// How often it has heard of entries applied.
+    pub fn rounds_heard_of(&self) -> u64 {
+        self.rounds_heard_of
     }
 
     /// A snapshot has taken the place of the region's data.

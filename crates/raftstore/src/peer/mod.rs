@@ -191,6 +191,8 @@ pub struct Peer {
     ticks: u64,
     /// A snapshot is being put in place: until then the library would look for entries that are in it, if it held an election.
     installing: bool,
+    /// How often it has heard of entries applied.
+    rounds_heard_of: u64,
     removed: bool,
 }
 
@@ -251,6 +253,7 @@ impl Peer {
             size_hint: 0,
             ticks: 0,
             installing: false,
+            rounds_heard_of: 0,
             removed: false,
         })
     }

@@ -136,6 +136,22 @@ impl Cell {
         std::mem::take(&mut *self.mail.lock())
     }
 
+    /// Entries that have not been applied are not going to be.
+    pub(super) fn leave_out_entries(&self, applier: &mut Applier) {
+        // They are committed: whoever proposed one is not to believe that it has failed.
+        let error = Error::StaleCommand;
+        applier.forget_stalled(&error);
+        self.stalled.store(false, Ordering::Release);
+        let mut tasks = self.tasks.lock();
+        for task in std::mem::take(&mut *tasks) {
+            match task {
+                ApplyTask::Entries { proposals, .. } => proposals.into_iter().for_each(|proposal| proposal.done.fail(&error)),
+                ApplyTask::Resume => {}
+                task => tasks.push_back(task),
+            }
+        }
+    }
+
     pub(super) fn take_tasks(&self) -> VecDeque<ApplyTask> {
         std::mem::take(&mut *self.tasks.lock())
     }

@@ -135,14 +135,17 @@ impl<E: Engine> RaftStore<E> {
         self.inner.cell(source_id).map_or(Ok(()), |source| self.remove(&source))
     }
 
-    /// Whether a snapshot's range is free here, or held by regions only that have become parts of it.
+    /// Whether a snapshot's range is free here, or held by regions only that have become parts of it. A region that has become a part of it need not
+    /// lie in it any more: it may have been split since, and whoever has the rest now brings a snapshot of its own.
     pub(super) fn may_cover_others(&self, region: &Region) -> bool {
         let others = self.overlapping(region.id, &region.start_key, &region.end_key);
         let ids: Vec<u64> = others.iter().map(|cell| cell.region_id).chain([region.id]).collect();
         let merged = |cell: &&Arc<Cell>| {
             let known = cell.merged_into.lock();
-            known.as_ref().is_some_and(|into| ids.contains(&into.id) && region::epoch(into).version <= region::epoch(region).version)
-                && is_in(&cell.view().region, region)
+            known.as_ref().is_some_and(|into| {
+                let is_older = region::epoch(into).version <= region::epoch(region).version;
+                is_older && (into.id == region.id || ids.contains(&into.id) && is_in(&cell.view().region, region))
+            })
         };
         let in_the_way: Vec<Arc<Cell>> = others.iter().filter(|cell| !merged(cell)).cloned().collect();
         self.ask_whether_stale(&in_the_way);
@@ -164,7 +167,7 @@ impl<E: Engine> RaftStore<E> {
             let mut applier = cell.applier.lock();
             let merged_into = cell.merged_into.lock().clone();
             assert!(
-                merged_into.is_some() && is_in(applier.region(), region),
+                merged_into.as_ref().is_some_and(|into| into.id == region.id || is_in(applier.region(), region)),
                 "region {}: a snapshot covers region {}, of which it is not known that it has become a part of it",
                 region.id,
                 cell.region_id

@@ -65,7 +65,9 @@ impl<E: Engine> RaftStore<E> {
             for message in cell.take_mail() {
                 self.handle(&mut one, now, message, &mut afterwards)?;
             }
-            one.persists = one.peer.collect(now, &mut batch, &mut one.effects)?;
+            if !one.peer.has_snapshot() || self.make_way_for_snapshot(cell, &one.peer) {
+                one.persists = one.peer.collect(now, &mut batch, &mut one.effects)?;
+            }
             polled.push(one);
         }
         let mut sync = false;
@@ -124,6 +126,17 @@ impl<E: Engine> RaftStore<E> {
             PeerMessage::Destroyed => afterwards.push(Afterwards::Remove((*cell).clone())),
         }
         Ok(())
+    }
+
+    /// A snapshot takes the place of all entries that were committed before it. None of them may be on its way to the engine then, nor the news of
+    /// it: what has not been applied is left out, what has is heard of first. False when that is still to come.
+    fn make_way_for_snapshot(&self, cell: &Cell, peer: &Peer) -> bool {
+        let mut applier = cell.applier.lock();
+        if applier.rounds() != peer.rounds_heard_of() {
+            return false;
+        }
+        cell.leave_out_entries(&mut applier);
+        true
     }
 
     /// Before the log begins anew the engine says that a snapshot has to be put in place; answers that work, which waits until the log has

@@ -93,7 +93,8 @@ impl<E: Engine> RaftStore<E> {
             return Ok(None);
         }
         let overlapping = self.overlapping(message.region_id, &message.start_key, &message.end_key);
-        if !overlapping.is_empty() {
+        if overlapping.iter().any(|cell| cell.merged_into.lock().is_none()) {
+            // As a rule the region is about to come from a split of these.
             self.ask_whether_stale(&overlapping);
             return Ok(None);
         }

@@ -94,6 +94,7 @@ fn scanned_and_answered(stores: &[String]) -> [u64; 2] {
 fn statements_over_regions_of_several_stores_have_the_answers_of_one_process_and_few_rows_travel() {
     let embedded = Scratch::start();
     let mut alone = embedded.server.connect().expect("a connection");
+    alone.query_drop("USE test").expect("a database");
     fill(&mut alone);
     let cluster = Cluster::start(3);
     let server = cluster.start_sql("sql0");
