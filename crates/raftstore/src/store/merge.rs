@@ -5,6 +5,7 @@
 //!   every store, while its source is merging:
 //!       the target is led from here, at the very epoch ──▶ CommitMerge into the target's log
 //!       the target has passed that epoch by its log, and the source is led from here ──▶ RollbackMerge into the source's log
+//!       the same by a snapshot: its log was not seen here ──▶ the source is led from the next store
 //! ```
 //!
 //! A replica that was cut off meanwhile catches up by the target's log, which brings the end of the source's. When the target's log is too
@@ -24,8 +25,8 @@ use std::{
 
 use engine::{Engine, WriteBatch};
 use proto::{
-    metapb::{Region, RegionEpoch},
-    raft_cmdpb::{AdminCmdType, AdminRequest, CommitMergeRequest, PrepareMergeRequest, RollbackMergeRequest},
+    metapb::{self, PeerRole, Region, RegionEpoch},
+    raft_cmdpb::{AdminCmdType, AdminRequest, CommitMergeRequest, PrepareMergeRequest, RollbackMergeRequest, TransferLeaderRequest},
     raft_serverpb::{MergeState, PeerState, RaftMessage, RegionLocalState},
 };
 use protobuf::Message as _;
@@ -49,6 +50,16 @@ impl<E: Engine> Sources for RaftStore<E> {
 
 fn is_in(inner: &Region, outer: &Region) -> bool {
     inner.start_key >= outer.start_key && (outer.end_key.is_empty() || !inner.end_key.is_empty() && inner.end_key <= outer.end_key)
+}
+
+/// What is to become of a merge, as far as this store can tell.
+enum Prospect {
+    /// It may still happen.
+    Open,
+    /// It cannot happen any more.
+    Void,
+    /// It is over, but how is not known here: the target came out of a snapshot. Another member may have seen it.
+    NotSeenHere,
 }
 
 impl<E: Engine> RaftStore<E> {
@@ -77,13 +88,32 @@ impl<E: Engine> RaftStore<E> {
                 self.inner.post(&here, PeerMessage::Wake);
             }
         }
-        if view.is_leader && self.is_void(cell.region_id, target)? {
-            tracing::info!(region_id = cell.region_id, target = target.id, "a merge is given up: its target has changed");
-            let rollback = Some(RollbackMergeRequest { commit: state.commit });
-            let cmd_type = AdminCmdType::RollbackMerge as i32;
-            self.propose(cell, &view.region, AdminRequest { cmd_type, rollback_merge: rollback, ..Default::default() });
+        if !view.is_leader {
+            return Ok(());
+        }
+        match self.prospect(cell.region_id, target)? {
+            Prospect::Open => {}
+            Prospect::Void => {
+                tracing::info!(region_id = cell.region_id, target = target.id, "a merge is given up: its target has changed");
+                let rollback = Some(RollbackMergeRequest { commit: state.commit });
+                let cmd_type = AdminCmdType::RollbackMerge as i32;
+                self.propose(cell, &view.region, AdminRequest { cmd_type, rollback_merge: rollback, ..Default::default() });
+            }
+            Prospect::NotSeenHere => {
+                let peer = self.next_voter(&view.region);
+                let transfer_leader = peer.map(|peer| TransferLeaderRequest { peer: Some(peer), ..Default::default() });
+                let cmd_type = AdminCmdType::TransferLeader as i32;
+                self.propose(cell, &view.region, AdminRequest { cmd_type, transfer_leader, ..Default::default() });
+            }
         }
         Ok(())
+    }
+
+    /// The voter on the store after this one, around.
+    fn next_voter(&self, region: &Region) -> Option<metapb::Peer> {
+        let own = self.inner.store_id;
+        let voters = region.peers.iter().filter(|peer| peer.store_id != own && region::role(peer) == PeerRole::Voter);
+        voters.min_by_key(|peer| (peer.store_id < own, peer.store_id)).copied()
     }
 
     fn propose(&self, cell: &Arc<Cell>, at: &Region, request: AdminRequest) {
@@ -112,14 +142,14 @@ impl<E: Engine> RaftStore<E> {
         Ok(())
     }
 
-    /// Whether the target has seen its whole log up to where no CommitMerge for the epoch `target` can follow. The source is looked at after
-    /// it: had the target taken it over on the way, it would be gone.
-    fn is_void(&self, source_id: u64, target: &Region) -> Result<bool> {
+    /// What is to become of a merge. It is void when the target has seen its whole log up to where no CommitMerge for the epoch `target` can
+    /// follow. The source is looked at after it: had the target taken it over on the way, it would be gone.
+    fn prospect(&self, source_id: u64, target: &Region) -> Result<Prospect> {
         let wanted = region::epoch(target);
         let Some(RegionLocalState { region: Some(there), installed_version, state, .. }) =
             local_state::region_state(&self.inner.engine, target.id)?
         else {
-            return Ok(false);
+            return Ok(Prospect::Open);
         };
         let now = region::epoch(&there);
         let seen = match now.version == wanted.version {
@@ -127,7 +157,14 @@ impl<E: Engine> RaftStore<E> {
             false => now.version > wanted.version && installed_version <= wanted.version,
         };
         let source = local_state::region_state(&self.inner.engine, source_id)?;
-        Ok(seen && state != PeerState::Applying as i32 && source.is_some_and(|source| source.state == PeerState::Merging as i32))
+        if state == PeerState::Applying as i32 || source.is_none_or(|source| source.state != PeerState::Merging as i32) {
+            return Ok(Prospect::Open);
+        }
+        Ok(match seen {
+            true => Prospect::Void,
+            false if now.version > wanted.version => Prospect::NotSeenHere,
+            false => Prospect::Open,
+        })
     }
 
     /// The replica of a region that was taken over ends; its data live on.
