@@ -51,16 +51,16 @@ pub struct CatchUp {
 /// The other replicas of the store.
 pub trait Sources {
     /// Ends the replica of a source, in memory, if it has applied its PrepareMerge at `commit` and nothing after it; from then on it writes
-    /// and removes nothing. False when it is not as far.
-    fn hand_over(&self, source_id: u64, commit: u64) -> bool;
+    /// and removes nothing. Answers the version of the snapshot it was made from, 0 for none; `None` when it is not as far.
+    fn hand_over(&self, source_id: u64, commit: u64) -> Option<u64>;
 }
 
 /// There are no other replicas: nothing is taken over.
 pub struct NoSources;
 
 impl Sources for NoSources {
-    fn hand_over(&self, _: u64, _: u64) -> bool {
-        false
+    fn hand_over(&self, _: u64, _: u64) -> Option<u64> {
+        None
     }
 }
 
@@ -96,13 +96,17 @@ fn required<T>(part: Option<T>) -> Result<T> {
 
 impl Applier {
     /// What an entry has to wait for, if anything: the source of a merge that is valid here.
-    pub(super) fn waits_for(&self, entry: &Entry, sources: &dyn Sources) -> Result<Option<CatchUp>> {
+    pub(super) fn waits_for(&mut self, entry: &Entry, sources: &dyn Sources) -> Result<Option<CatchUp>> {
         if !entry::is_admin(&entry.data) {
             return Ok(None);
         }
         let Payload::Admin { epoch, request } = entry::decode(self.region.id, &entry.data)? else { return Ok(None) };
         let Some(CommitMergeRequest { source: Some(source), commit, entries }) = &request.commit_merge else { return Ok(None) };
-        if self.check_admin(&epoch, &request).is_err() || union(&self.region, source).is_err() || sources.hand_over(source.id, *commit) {
+        if self.check_admin(&epoch, &request).is_err() || union(&self.region, source).is_err() {
+            return Ok(None);
+        }
+        if let Some(installed_version) = sources.hand_over(source.id, *commit) {
+            self.handed_over = Some((source.id, installed_version));
             return Ok(None);
         }
         let damaged = |_| Error::Corrupted { what: "entries of a merge", region_id: source.id };
@@ -155,8 +159,10 @@ impl Applier {
         let source = required(commit.source.as_ref())?;
         let whole = union(&self.region, source)?;
         self.adopt(whole.clone(), &mut pending.batch);
-        // What the source has seen itself is not known here: it is nobody's witness any more.
-        local_state::put_tombstone(&mut pending.batch, source, Some(whole.clone()), u64::MAX);
+        // What it has seen by its log it remains a witness of: other regions may have been about to become a part of it.
+        let handed_over = self.handed_over.take().filter(|(id, _)| *id == source.id);
+        let installed_version = handed_over.map_or(u64::MAX, |(_, installed_version)| installed_version);
+        local_state::put_tombstone(&mut pending.batch, source, Some(whole.clone()), installed_version);
         pending.sync = true;
         pending.applied.changes.push(RegionChange::CommitMerge { region: whole.clone(), source_id: source.id });
         Ok(vec![whole])
@@ -174,10 +180,10 @@ impl Applier {
     }
 
     /// See [`Sources::hand_over`].
-    pub fn hand_over(&mut self, commit: u64) -> bool {
+    pub fn hand_over(&mut self, commit: u64) -> Option<u64> {
         let ready = !self.removed && self.merging.as_ref().is_some_and(|merging| merging.commit == commit);
         self.removed |= ready;
-        ready
+        ready.then_some(self.installed_version)
     }
 }
 

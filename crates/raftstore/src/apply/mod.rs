@@ -60,6 +60,8 @@ pub struct Applier {
     installed_version: u64,
     /// What cannot be applied before a replica of another region here has caught up.
     stalled: Stalled,
+    /// A source that has handed over to the CommitMerge that is applied next, and the version of the snapshot it was made from.
+    handed_over: Option<(u64, u64)>,
     /// How often entries were applied, or tried to be.
     rounds: u64,
     /// Version of the region, for readers: it changes before what comes from the change can be written to elsewhere.
@@ -88,7 +90,7 @@ impl Applier {
     pub fn new(peer_id: u64, region: Region, state: RaftApplyState) -> Self {
         let version = Arc::new(AtomicU64::new(region::epoch(&region).version));
         let (merging, installed_version, stalled) = (None, 0, Stalled::default());
-        Self { peer_id, region, state, removed: false, merging, installed_version, stalled, rounds: 0, version }
+        Self { peer_id, region, state, removed: false, merging, installed_version, stalled, handed_over: None, rounds: 0, version }
     }
 
     /// The same with what else is on disk for the replica.

@@ -42,9 +42,9 @@ use crate::{ApplyTask, Error, RegionView, Result, apply::Sources, apply::check_p
 const WAIT_FOR_SOURCE: Duration = Duration::from_millis(20);
 
 impl<E: Engine> Sources for RaftStore<E> {
-    fn hand_over(&self, source_id: u64, commit: u64) -> bool {
-        let Some(source) = self.inner.cell(source_id) else { return false };
-        source.applier.try_lock_for(WAIT_FOR_SOURCE).is_some_and(|mut applier| applier.hand_over(commit))
+    fn hand_over(&self, source_id: u64, commit: u64) -> Option<u64> {
+        let source = self.inner.cell(source_id)?;
+        source.applier.try_lock_for(WAIT_FOR_SOURCE)?.hand_over(commit)
     }
 }
 
