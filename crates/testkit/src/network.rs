@@ -210,7 +210,11 @@ mod tests {
             at_one_end.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
             at_one_end.read_exact(&mut [0]).expect("what was lost is sent again");
             // Back and forth once more: what nobody has acknowledged yet would hold the next byte back.
-            assert!(arrives(&mut at_one_end, &mut from_zero) && arrives(&mut from_zero, &mut at_one_end) && arrives(&mut at_one_end, &mut from_zero));
+            assert!(
+                arrives(&mut at_one_end, &mut from_zero)
+                    && arrives(&mut from_zero, &mut at_one_end)
+                    && arrives(&mut at_one_end, &mut from_zero)
+            );
 
             network.cut(0, Direction::In).expect("a cut");
             assert!(arrives(&mut from_zero, &mut at_one_end));

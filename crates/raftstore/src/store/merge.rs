@@ -101,7 +101,7 @@ impl<E: Engine> RaftStore<E> {
             }
             Prospect::NotSeenHere => {
                 let peer = self.next_voter(&view.region);
-                let transfer_leader = peer.map(|peer| TransferLeaderRequest { peer: Some(peer), ..Default::default() });
+                let transfer_leader = peer.map(|peer| TransferLeaderRequest { peer: Some(peer) });
                 let cmd_type = AdminCmdType::TransferLeader as i32;
                 self.propose(cell, &view.region, AdminRequest { cmd_type, transfer_leader, ..Default::default() });
             }
