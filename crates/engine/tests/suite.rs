@@ -324,10 +324,22 @@ fn what_a_write_buffer_holds_is_not_available_until_it_is_flushed() {
     for n in 0..200 {
         put(&engine, Cf::Data, &format!("{n:04}"), &"x".repeat(100_000));
     }
-    let holding = held();
-    assert!((20_000_000..40_000_000).contains(&holding), "{holding} bytes are said to be held");
+    // Tests beside this one take and give back space between the two looks at the disk.
+    let becomes = |expected: std::ops::Range<u64>| {
+        let mut last = 0;
+        let found = (0..100).any(|_| {
+            last = held();
+            let is_so = expected.contains(&last);
+            if !is_so {
+                std::thread::sleep(std::time::Duration::from_millis(50));
+            }
+            is_so
+        });
+        assert!(found, "{last} bytes are said to be held, not {expected:?}");
+    };
+    becomes(20_000_000..40_000_000);
     engine.flush().expect("flushes");
-    assert!(held() < 15_000_000, "{} bytes are said to be held", held());
+    becomes(0..15_000_000);
 }
 
 #[test]
