@@ -32,9 +32,9 @@ fn number(connection: &mut Conn, sql: &str) -> i64 {
     connection.query_first(sql).unwrap_or_else(|error| panic!("{sql}: {error}")).unwrap_or_else(|| panic!("{sql}: no row"))
 }
 
-/// The id of the connection that runs a statement beginning so, and where it is.
+/// The id of the connection that runs a statement beginning so, and where it is, once its server has said that.
 fn running(observer: &mut Conn, text: &str) -> (u64, String) {
-    let sql = format!("SELECT ID, INSTANCE FROM information_schema.CLUSTER_PROCESSLIST WHERE INFO LIKE '{text}%'");
+    let sql = format!("SELECT ID, INSTANCE FROM information_schema.CLUSTER_PROCESSLIST WHERE INFO LIKE '{text}%' AND INSTANCE <> ':0'");
     wait_until("the statement runs", PATIENCE, || observer.query_first(&sql).expect("an answer")).expect("it is listed")
 }
 
