@@ -206,6 +206,7 @@ impl World {
     }
 
     fn allow_merges(&mut self) {
+        self.cluster.state.config.schedule.max_merge_region_size = 20;
         self.cluster.state.config.schedule.split_merge_interval = base::ReadableDuration(SECOND * 5);
     }
 
