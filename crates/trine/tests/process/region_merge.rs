@@ -60,7 +60,8 @@ fn a_table_that_lost_its_rows_becomes_few_regions_while_money_moves() {
                 scope.spawn(move || transfer_until(address, seed, LEFT, stop))
             })
             .collect();
-        ask(&cluster.pd.address, "POST", "config", r#"{"split-merge-interval": "0s"}"#).expect("the setting is taken");
+        let settings = r#"{"max-merge-region-size": 20, "split-merge-interval": "0s"}"#;
+        ask(&cluster.pd.address, "POST", "config", settings).expect("the settings are taken");
         let mut reader = connect(&servers[1]);
         let few = || {
             check_money(&mut reader, LEFT);
