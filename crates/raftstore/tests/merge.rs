@@ -97,16 +97,20 @@ fn all_stores_die_between_the_two_halves_and_go_on() {
 }
 
 #[test]
-#[ignore = "about one run in 60 finds no moment for the merge to begin; with --ignored"]
 fn a_follower_that_was_cut_off_catches_up_by_the_log_of_the_target() {
     for seed in 0..8 {
         let mut world = three_regions(seed);
         let leads = [world.leader("h").0.store_id(), world.leader("x").0.store_id()];
         let victim = (1..=3).find(|id| !leads.contains(id)).unwrap();
-        world.cut_off = [victim].into();
-        // It misses writes of the source, which the target's log brings.
-        world.progress(6);
-        world.merge_until_begun("h", "x");
+        // It misses writes of the source, which the target's log brings; with too many of them no merge begins.
+        let begun = (0..50).any(|_| {
+            world.cut_off.clear();
+            world.ticks(40);
+            world.cut_off = [victim].into();
+            world.progress(6);
+            world.merge("h", "x").is_ok()
+        });
+        assert!(begun, "no merge could begin");
         world.tick_until("the merge elsewhere", |world| (1..=3).all(|id| id == victim || world.store(id).region_ids().len() == 2));
         assert_eq!(world.store(victim).region_ids().len(), 3);
         world.cut_off.clear();
@@ -171,7 +175,6 @@ fn a_merge_is_given_up_when_its_target_has_changed() {
 }
 
 #[test]
-#[ignore = "about one world in 200 does not come to rest yet: run it with --ignored while that is looked for; merging is off by default until then"]
 fn merges_splits_crashes_and_cuts_in_any_order() {
     for seed in 0..12 {
         eprintln!("SEED {seed}");

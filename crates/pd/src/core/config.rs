@@ -101,8 +101,7 @@ impl Default for ScheduleConfig {
             replica_schedule_limit: 64,
             hot_region_schedule_limit: 4,
             merge_schedule_limit: 8,
-            // Off: storms of merges, splits and crashes do not all come to rest yet.
-            max_merge_region_size: 0,
+            max_merge_region_size: 20,
             max_merge_region_keys: 0,
             split_merge_interval: ReadableDuration(std::time::Duration::from_secs(60 * 60)),
             enable_cross_table_merge: true,

@@ -91,6 +91,8 @@ impl Peer {
         self.raw.mut_store().restart_at(region.clone().into(), metadata.index, metadata.term, batch);
         self.log_bytes = 0;
         self.installing = true;
+        // Regions are copied before a merge begins or after it was given up.
+        self.merging = Default::default();
         effects.installing = Some(Box::new(region.clone()));
         effects.apply.push(ApplyTask::Install { region: Box::new(region), index: metadata.index, term: metadata.term });
         Ok(())

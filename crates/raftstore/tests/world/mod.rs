@@ -84,6 +84,14 @@ impl Shared {
         found
     }
 
+    /// A region that rests may have lost its leader: it elects another one when somebody asks it for something.
+    fn ask_everybody(&self, key: &str) {
+        for (store, view) in self.views().into_iter().filter(|(_, view)| region::contains(&view.region, key.as_bytes())) {
+            let asked = std::pin::pin!(store.read_permit(view.region.id, epoch(&view.region).version));
+            let _ = asked.poll(&mut Context::from_waker(Waker::noop()));
+        }
+    }
+
     async fn put(&self, key: &str, value: u64, leader: usize) -> Result<(), Error> {
         let mut leaders = self.leaders(key);
         // An old leader may be asked too: it must refuse.
@@ -349,7 +357,14 @@ impl World {
 
     /// The leader of a key's region, and the region.
     pub fn leader(&mut self, key: &str) -> (Store, Arc<RegionView>) {
-        self.tick_until("an election", |world| world.shared.leaders(key).last().is_some_and(|(_, view)| view.caught_up));
+        let mut ticks = 0;
+        self.tick_until("an election", |world| {
+            ticks += 1;
+            if ticks % 50 == 0 {
+                world.shared.ask_everybody(key);
+            }
+            world.shared.leaders(key).last().is_some_and(|(_, view)| view.caught_up)
+        });
         self.shared.leaders(key).pop().unwrap()
     }
 
@@ -416,6 +431,13 @@ impl World {
         all.iter().all(|other| *other == last).then_some(last)
     }
 
+    /// Whether every region is the same on all stores.
+    fn is_alike(&self) -> bool {
+        let mut regions: Vec<_> = self.shared.views().into_iter().map(|(_, view)| view.region.clone()).collect();
+        regions.sort_by_key(|region| region.id);
+        regions.chunk_by(|a, b| a.id == b.id).all(|same| same.windows(2).all(|pair| pair[0] == pair[1]))
+    }
+
     pub fn acknowledged(&self) -> u64 {
         self.shared.acknowledged.lock().unwrap().values().sum()
     }
@@ -437,7 +459,7 @@ impl World {
         self.tick_until("agreement", |world| {
             let settled = world.shared.views().iter().all(|(_, view)| view.merging.is_none());
             let data: Vec<_> = world.shared.stores().iter().map(|store| store.engine().dump(Cf::Data)).collect();
-            settled && world.common_regions().is_some() && data.windows(2).all(|pair| pair[0] == pair[1])
+            settled && world.common_regions().is_some() && world.is_alike() && data.windows(2).all(|pair| pair[0] == pair[1])
         });
         let store = self.store(1);
         for (key, value) in self.shared.acknowledged.lock().unwrap().iter() {
