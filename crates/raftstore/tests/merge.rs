@@ -62,6 +62,20 @@ fn the_source_serves_nothing_from_the_proposal_on() {
 }
 
 #[test]
+fn a_region_that_is_merging_is_no_target() {
+    for seed in 0..8 {
+        let mut world = three_regions(seed);
+        let (store, _) = world.leader("x");
+        let target = world.leader("h").1.region.id;
+        world.merge_until_begun("h", "a");
+        world.tick_until("the beginning of the merge there", |_| store.view(target).is_ok_and(|view| view.merging.is_some()));
+        assert!(world.merge("x", "h").is_err(), "seed {seed}");
+        world.heal_and_check();
+        assert_eq!(world.leader("x").1.region.start_key[..], b"n"[..]);
+    }
+}
+
+#[test]
 fn each_store_may_die_at_any_moment_of_a_merge() {
     for seed in 0..24 {
         let mut world = three_regions(seed);
@@ -172,6 +186,22 @@ fn a_merge_is_given_up_when_its_target_has_changed() {
         assert_eq!(world.leader("h").1.region.id, id, "the region lives on");
     }
     assert!(given_up >= 3, "only {given_up} merges had begun");
+}
+
+#[test]
+fn a_part_of_a_split_that_has_a_log_is_known_after_a_loss_of_power() {
+    for seed in 0..20 {
+        let mut world = World::new(seed, config());
+        world.split_until_done("m");
+        world.start_clients(&["a", "x"]);
+        world.progress(2);
+        world.tick_until("the split on all stores", |world| world.common_regions().is_some_and(|ids| ids.len() == 2));
+        for id in 1..=3 {
+            world.restart(id);
+            assert_eq!(world.store(id).region_ids().len(), 2, "store {id}, seed {seed}");
+        }
+        world.heal_and_check();
+    }
 }
 
 #[test]

@@ -330,8 +330,10 @@ impl World {
         let show = |(store, view): (Store, Arc<RegionView>)| {
             let (region, lead) = (&view.region, if view.is_leader { "*" } else { "" });
             let merging = view.merging.as_ref().map(|state| (state.commit, state.target.as_ref().map(|target| target.id)));
+            let target = view.merging.as_ref().and_then(|state| state.target.as_ref());
+            let target = target.map(|target| (epoch(target), local_state::region_state(store.engine(), target.id)));
             format!(
-                "store {}: region {}{lead} [{:?}, {:?}) {:?} term {} {merging:?}",
+                "store {}: region {}{lead} [{:?}, {:?}) {:?} term {} {merging:?} {target:?}",
                 store.store_id(),
                 region.id,
                 region.start_key,
