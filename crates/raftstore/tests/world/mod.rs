@@ -458,6 +458,10 @@ impl World {
         self.progress(20);
         assert!(*self.shared.reads.lock().unwrap() > 0, "nothing was read");
         self.clients.clear();
+        // What stores have lost and not applied again may be missing on all of them until a leader tells that it is committed.
+        for key in self.keys.clone() {
+            self.leader(&key);
+        }
         self.tick_until("agreement", |world| {
             let settled = world.shared.views().iter().all(|(_, view)| view.merging.is_none());
             let data: Vec<_> = world.shared.stores().iter().map(|store| store.engine().dump(Cf::Data)).collect();
