@@ -1,12 +1,9 @@
 //! Regions become parts of their neighbours while clients write and read, stores die and messages are lost.
 
-#![allow(clippy::unwrap_used)]
-
-mod world;
-
 use env::Rng as _;
 use raftstore::{Config, region::epoch};
-use world::{World, config};
+
+use crate::world::{World, config};
 
 const KEYS: [&str; 6] = ["a", "c", "h", "m", "p", "x"];
 
@@ -194,22 +191,6 @@ fn a_merge_is_given_up_when_its_target_has_changed() {
         assert_eq!(world.leader("h").1.region.id, id, "the region lives on");
     }
     assert!(given_up >= 3, "only {given_up} merges had begun");
-}
-
-#[test]
-fn a_part_of_a_split_that_has_a_log_is_known_after_a_loss_of_power() {
-    for seed in 0..20 {
-        let mut world = World::new(seed, config());
-        world.split_until_done("m");
-        world.start_clients(&["a", "x"]);
-        world.progress(2);
-        world.tick_until("the split on all stores", |world| world.common_regions().is_some_and(|ids| ids.len() == 2));
-        for id in 1..=3 {
-            world.restart(id);
-            assert_eq!(world.store(id).region_ids().len(), 2, "store {id}, seed {seed}");
-        }
-        world.heal_and_check();
-    }
 }
 
 #[test]
