@@ -284,7 +284,9 @@ impl Committer {
                 try_one_pc: matches!(protocol, Protocol::OnePhase | Protocol::Shortest),
                 ..Default::default()
             };
-            let response = self.prewrite(request).await?;
+            // One store takes all or nothing; several, or several batches, may have taken some.
+            let holds_locks = protocol != Protocol::OnePhase && total_keys > 1;
+            let response = self.prewrite(request, holds_locks).await?;
             match protocol {
                 Protocol::OnePhase | Protocol::Shortest if response.one_pc_commit_ts > 0 => {
                     prewritten.one_pc_commit_ts = Some(TimeStamp(response.one_pc_commit_ts));
@@ -315,7 +317,7 @@ impl Committer {
     }
 
     /// One prewrite, repeated while locks of others are in the way.
-    async fn prewrite(&self, request: PrewriteRequest) -> Result<PrewriteResponse> {
+    async fn prewrite(&self, request: PrewriteRequest, holds_locks: bool) -> Result<PrewriteResponse> {
         // The token is looked at between attempts only: what was sent is waited for.
         let CommitOptions { lock_wait, cancel } = &self.options;
         let mut busy = Backoff::new(self.client.env(), cancel, None, RESOLVE_BUDGET);
@@ -341,7 +343,7 @@ impl Committer {
                     error => return Err(with_request(Error::from(error), &request)),
                 }
             }
-            Box::pin(self.client.resolve_for_write(&locks, self.start_ts, &mut backoff)).await?;
+            Box::pin(self.client.resolve_for_write(&locks, self.start_ts, holds_locks, &mut backoff)).await?;
         }
     }
 

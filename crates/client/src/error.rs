@@ -3,6 +3,7 @@
 //! | error | may the statement be run again? | MySQL |
 //! |---|---|---|
 //! | `WriteConflict` | yes: by the session, if the transaction has not answered its client yet | 1213 |
+//! | `MustNotWait` | as after a `WriteConflict` | 1213 |
 //! | `KeyExists` | no | 1062, worded by the layer that knows the index |
 //! | `LockWaitTimeout` | by the user | 1205 |
 //! | `Deadlock` | the whole transaction was rolled back | 1213 |
@@ -53,6 +54,16 @@ pub enum Error {
         key: Bytes,
         /// At commit: the value that was to be written under the key.
         value: Option<Bytes>,
+    },
+    /// A commit met a lock that it must not wait for, because it holds locks itself and others might wait for it: see `resolver`.
+    #[error("the commit of {start_ts} met a lock of {holder} on key {key:02x?}, for which it must not wait")]
+    MustNotWait {
+        /// The transaction that was to commit.
+        start_ts: TimeStamp,
+        /// `start_ts` of the other one.
+        holder: TimeStamp,
+        /// The key.
+        key: Bytes,
     },
     /// Waited for a lock longer than allowed.
     #[error("lock wait timeout exceeded on key {key:02x?}")]
@@ -242,7 +253,11 @@ impl Error {
     pub fn is_retryable(&self) -> bool {
         matches!(
             self,
-            Self::WriteConflict { .. } | Self::PessimisticLockNotFound { .. } | Self::ResolveLockTimeout { .. } | Self::StoreBusy
+            Self::WriteConflict { .. }
+                | Self::MustNotWait { .. }
+                | Self::PessimisticLockNotFound { .. }
+                | Self::ResolveLockTimeout { .. }
+                | Self::StoreBusy
         )
     }
 
@@ -306,7 +321,7 @@ impl Error {
         let mysql = |(code, sqlstate): (u16, &'static str), message: String| MysqlError { code, sqlstate, message };
         match self {
             // A lost lock is told of only when somebody else has got at the key meanwhile: a conflict that locking could not prevent.
-            Self::WriteConflict { .. } | Self::Deadlock { .. } | Self::PessimisticLockNotFound { .. } => {
+            Self::WriteConflict { .. } | Self::MustNotWait { .. } | Self::Deadlock { .. } | Self::PessimisticLockNotFound { .. } => {
                 mysql(number::ER_LOCK_DEADLOCK, "Deadlock found when trying to get lock; try restarting transaction".to_owned())
             }
             Self::KeyExists { key, .. } => {

@@ -4,7 +4,7 @@
 //!   lock of T on key ─▶ ask T's primary: check_txn_status
 //!        committed at c ──▶ a reader at ts ≥ c reads through the lock, one below ignores it; a writer turns it first
 //!        rolled back ─────▶ ignored; a writer removes it first
-//!        alive ───────────▶ a reader pushes T's min_commit_ts above its own timestamp and ignores the lock; a writer waits
+//!        alive ───────────▶ a reader pushes T's min_commit_ts above its own timestamp and ignores the lock; a writer waits, if it may
 //!        async commit, time to live over ─▶ ask all secondaries; all locked: committed at the greatest min_commit_ts
 //! ```
 //!
@@ -12,6 +12,9 @@
 //! - A transaction's fate is decided by its primary (and, for async commit, by all of its keys), never by looking at one secondary.
 //! - A lock is removed only after the fate of its transaction is recorded at the primary.
 //! - Readers never wait for a lock to be written away: what they learn travels with their next request.
+//! - Commits never wait for each other in a circle: one that may hold locks waits for those only that began before it, and for no pessimistic
+//!   lock, whose owner might be waiting for this one. Nobody looks for circles of commits. Who gives way loses nothing: the commit of one that
+//!   began later comes after this one's snapshot, so it would be a conflict as soon as it is there.
 
 use base::TimeStamp;
 use bytes::Bytes;
@@ -79,6 +82,11 @@ fn outlived(start_ts: u64, ttl_ms: u64, now: TimeStamp) -> bool {
     TimeStamp(start_ts).physical_ms().saturating_add(ttl_ms) <= now.physical_ms()
 }
 
+/// Whether a lock is of a commit under way that began before another transaction.
+fn is_before(lock: &LockInfo, start_ts: TimeStamp) -> bool {
+    lock.lock_version < start_ts.0 && lock.lock_type != Op::PessimisticLock as i32
+}
+
 impl Client {
     /// Learns enough about `locks` for a read at `ts` to go on, waiting where it must.
     pub(crate) async fn resolve_for_read(
@@ -113,8 +121,15 @@ impl Client {
         }
     }
 
-    /// Removes the locks of dead transactions from the way of a write, and waits for those of live ones.
-    pub(crate) async fn resolve_for_write(&self, locks: &[LockInfo], start_ts: TimeStamp, backoff: &mut Backoff<'_>) -> Result<()> {
+    /// Removes the locks of dead transactions from the way of a write, and waits for those of live ones. `holds_locks`: some of the writer's
+    /// own keys may be locked meanwhile.
+    pub(crate) async fn resolve_for_write(
+        &self,
+        locks: &[LockInfo],
+        start_ts: TimeStamp,
+        holds_locks: bool,
+        backoff: &mut Backoff<'_>,
+    ) -> Result<()> {
         let mut alive = None;
         for lock in locks {
             backoff.check()?;
@@ -122,6 +137,10 @@ impl Client {
             match self.fate_of(lock, TimeStamp::ZERO).await? {
                 Fate::Committed(commit_ts) => self.turn(lock, commit_ts).await?,
                 Fate::RolledBack => self.turn(lock, TimeStamp::ZERO).await?,
+                Fate::Pushed | Fate::Alive if holds_locks && !is_before(lock, start_ts) => {
+                    let (holder, key) = (TimeStamp(lock.lock_version), lock.key.clone());
+                    return Err(Error::MustNotWait { start_ts, holder, key });
+                }
                 Fate::Pushed | Fate::Alive => alive = Some(lock),
             }
         }

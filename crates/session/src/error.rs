@@ -83,7 +83,7 @@ impl Error {
 
     /// Whether a lock of another transaction was in the way for too long.
     pub(crate) fn is_lock_wait(&self) -> bool {
-        matches!(self, Error::Client(client::Error::LockWaitTimeout { .. }))
+        matches!(self, Error::Client(client::Error::LockWaitTimeout { .. } | client::Error::MustNotWait { .. }))
     }
 
     /// Whether the whole transaction is lost with the statement.

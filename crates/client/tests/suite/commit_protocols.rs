@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::cluster::{Cluster, key, put, scan_all, until};
 use base::TimeStamp;
 use bytes::Bytes;
-use client::{Error, Transaction};
+use client::{CommitOptions, Error, LockRequest, Transaction};
 use proto::kvrpcpb::{CommitRequest, Mutation, Op, PrewriteRequest};
 
 /// A prewrite of `keys`, the first of which is the primary, as a client would send it that dies afterwards.
@@ -226,4 +226,41 @@ async fn a_pushed_transaction_commits_at_a_newer_timestamp() {
     assert!(cluster.storage.commit(request).await.unwrap().error.is_none());
     assert_eq!(scan_all(&reader).await, "a=0");
     assert_eq!(scan_all(&cluster.snapshot().await).await, "a=1 b=1");
+}
+
+#[tokio::test]
+async fn commits_that_hold_locks_wait_only_for_commits_that_began_before_them() {
+    let cluster = Cluster::new();
+    let mut begun = Vec::new();
+    for _ in 0..2 {
+        let mut txn = cluster.two_phase();
+        txn.ensure_start_ts().await.unwrap();
+        begun.push(txn);
+    }
+    let holder = began(&cluster).await;
+    prewrite(&cluster, &prewrite_request(&holder, &["b"], "held", 60_000)).await;
+    let mut locker = cluster.pessimistic();
+    locker.lock_keys(&[key("p")], LockRequest::default()).await.unwrap();
+    let locks = cluster.storage.lock_counts();
+    let (mut one, mut two) = (begun.pop().unwrap(), begun.pop().unwrap());
+    let short = || CommitOptions { lock_wait: Duration::from_millis(20), ..CommitOptions::default() };
+
+    put(&mut one, "a=1 b=1");
+    let given_way = one.commit_with(short()).await;
+    assert!(
+        matches!(&given_way, Err(Error::MustNotWait { holder: of, key, .. }) if *of == holder.start_ts() && key == "b"),
+        "{given_way:?}"
+    );
+    put(&mut two, "b=1");
+    let waited = two.commit_with(short()).await;
+    assert!(matches!(waited, Err(Error::LockWaitTimeout { .. })), "it holds nothing: {waited:?}");
+    let mut later = cluster.two_phase();
+    put(&mut later, "a=1 b=1");
+    let waited = later.commit_with(short()).await;
+    assert!(matches!(waited, Err(Error::LockWaitTimeout { .. })), "it began later: {waited:?}");
+    let mut later = cluster.two_phase();
+    put(&mut later, "a=1 p=1");
+    let given_way = later.commit_with(short()).await;
+    assert!(matches!(given_way, Err(Error::MustNotWait { .. })), "the lock's owner may wait for it: {given_way:?}");
+    until("what they held is given back", || cluster.storage.lock_counts() == locks).await;
 }
