@@ -22,7 +22,7 @@ use testkit::{
     mysql::{self, Conn, prelude::Queryable as _},
 };
 
-use super::client::Client;
+use super::{client::Client, machines::MACHINES};
 
 /// What the tables are made with.
 pub const TABLE: &str = "CREATE TABLE lists (id INT PRIMARY KEY, items TEXT, n INT, touched INT DEFAULT 0, KEY (n))";
@@ -33,6 +33,17 @@ const VALUES: u64 = 50;
 /// Consecutive lists lie so far apart, in this many parts of the table.
 pub const STRIDE: List = 1_000_000;
 const PARTS: u64 = 4;
+
+/// Rows of a server's probes, one in every part of the table; they are no lists.
+pub fn probe_rows(machine: usize) -> impl Iterator<Item = i64> {
+    (1..=PARTS as i64).map(move |part| part * i64::from(STRIDE) - 1 - machine as i64)
+}
+
+/// Makes the rows of probes.
+pub fn prepare(connection: &mut Conn) {
+    let rows = (0..MACHINES).flat_map(probe_rows).map(|id| format!("({id}, '', 0)")).collect::<Vec<_>>().join(",");
+    connection.query_drop(format!("INSERT INTO lists (id, items, n) VALUES {rows}")).expect("rows");
+}
 
 /// What all clients share.
 pub struct Recorder {
@@ -143,7 +154,7 @@ fn parse(text: Option<String>) -> Vec<Value> {
 
 /// The lists as they are.
 pub fn lists(connection: &mut Conn) -> BTreeMap<List, Vec<Value>> {
-    let rows: Vec<(List, String, usize)> = connection.query("SELECT id, items, n FROM lists").expect("the lists");
+    let rows: Vec<(List, String, usize)> = connection.query("SELECT id, items, n FROM lists WHERE n > 0").expect("the lists");
     let list = |(list, items, n)| {
         let values = parse(Some(items));
         assert_eq!(values.len(), n, "the number of values in list {list}");
