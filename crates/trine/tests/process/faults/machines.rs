@@ -111,7 +111,8 @@ impl Machines {
             ],
             Role::Sql => vec![drivers, format!("--host={address}")],
         };
-        std::iter::once(role.name().to_owned()).chain(own).collect()
+        let level = std::env::var("TRINE_FAULTS_LOG").map(|level| format!("--log-level={level}"));
+        std::iter::once(role.name().to_owned()).chain(own).chain(level).collect()
     }
 
     /// Starts a process that does not run, on the data it has.
