@@ -1,5 +1,5 @@
 //! Tests that run the real binary as processes: the command line, crashes, power loss, full disks, the real sysbench, SQL scripts, bad input, stores of a cluster and
-//! SQL servers over them.
+//! SQL servers over them, machines that fail.
 
 mod authentication;
 mod bad_input;
@@ -9,6 +9,7 @@ mod command_line;
 mod crash;
 mod ctl;
 mod disk_full;
+mod faults;
 mod isolation;
 mod long_run;
 mod metrics;

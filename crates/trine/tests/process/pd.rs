@@ -18,6 +18,37 @@ const CONFIG: &str = "[log]\nlevel = \"info\"\n[replication]\nlocation-labels = 
 
 /// An election takes one to two seconds on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// A page that takes longer is asked for again.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A page of the member of the placement driver at an address, if it answers.
+pub fn page(address: &str, method: &str, path: &str) -> Option<(u16, serde_json::Value)> {
+    let mut stream = TcpStream::connect_timeout(&address.parse().ok()?, PAGE_TIMEOUT).ok()?;
+    stream.set_read_timeout(Some(PAGE_TIMEOUT * 3)).ok()?;
+    write!(stream, "{method} /pd/api/v1/{path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
+    let mut text = Vec::new();
+    stream.read_to_end(&mut text).ok()?;
+    let text = String::from_utf8(text).ok()?;
+    let status = text.split(' ').nth(1)?.parse().ok()?;
+    let body = text.split_once("\r\n\r\n")?.1;
+    // A page that came through another member has no length and is sent in chunks.
+    let body = if text.contains("transfer-encoding: chunked") { join_chunks(body)? } else { body.to_owned() };
+    Some((status, serde_json::from_str(&body).ok()?))
+}
+
+/// The text of a body that is sent as chunks, each behind its length.
+fn join_chunks(mut body: &str) -> Option<String> {
+    let mut whole = String::new();
+    loop {
+        let (length, rest) = body.split_once("\r\n")?;
+        let length = usize::from_str_radix(length.trim(), 16).ok()?;
+        if length == 0 {
+            return Some(whole);
+        }
+        whole += rest.get(..length)?;
+        body = rest.get(length..)?.strip_prefix("\r\n")?;
+    }
+}
 
 struct Member {
     child: Child,
@@ -51,16 +82,7 @@ impl Member {
 
     /// A page of the member, if it answers.
     fn page(&self, method: &str, path: &str) -> Option<(u16, serde_json::Value)> {
-        let mut stream = TcpStream::connect(&self.client).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(15))).ok()?;
-        write!(stream, "{method} /pd/api/v1/{path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.client).ok()?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).ok()?;
-        let status = text.split(' ').nth(1)?.parse().ok()?;
-        let body = text.split_once("\r\n\r\n")?.1;
-        // A page that came through another member has no length and is sent in chunks.
-        let (from, to) = (body.find(['{', '[', '"'])?, body.rfind(['}', ']', '"'])?);
-        Some((status, serde_json::from_str(body.get(from..=to)?).ok()?))
+        page(&self.client, method, path)
     }
 
     /// Who leads and may answer for the cluster: the leader's own page, wherever it is asked for.

@@ -54,6 +54,17 @@ impl Process {
         process
     }
 
+    /// Sends a signal.
+    pub fn signal(&self, signal: libc::c_int) {
+        // SAFETY: a plain system call on a process id that is ours and has not been waited for.
+        unsafe { libc::kill(self.child.id() as libc::pid_t, signal) };
+    }
+
+    /// Whether it has not ended.
+    pub fn runs(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// As a crash would.
     pub fn kill(mut self) {
         self.child.kill().expect("the process can be killed");
