@@ -12,3 +12,4 @@
 //! The result file is the border between measuring and reporting: whatever a report shows stands in it.
 
 pub mod result;
+pub mod tpcc;
