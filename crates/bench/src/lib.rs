@@ -11,5 +11,14 @@
 //!
 //! The result file is the border between measuring and reporting: whatever a report shows stands in it.
 
+mod driver;
+mod error;
+mod interrupt;
+mod measure;
 pub mod result;
+pub mod run;
+pub mod scenario;
+mod target;
 pub mod tpcc;
+
+pub use error::Error;
