@@ -89,6 +89,8 @@ pub enum Step {
     Prewarm,
     /// Measures.
     Run,
+    /// TPC-C: whether the specification's consistency conditions hold after the last run.
+    Check,
 }
 
 /// `[data]`
