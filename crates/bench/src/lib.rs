@@ -11,4 +11,6 @@
 //!
 //! The result file is the border between measuring and reporting: whatever a report shows stands in it.
 
+pub mod compare;
+pub mod report;
 pub mod result;
