@@ -15,9 +15,9 @@ pub(crate) fn section(result: &BenchResult) -> Section {
     )));
     section.blocks.push(Block::Code { caption: "Command".to_string(), text: format!("trine bench run {}.toml", result.scenario) });
     section.blocks.push(Block::Code { caption: format!("{}.toml", result.scenario), text: result.scenario_text.clone() });
-    section.blocks.push(Block::from(pairs("Machine", &machine(&result.machine))));
     let drivers = [("drivers".to_string(), result.drivers.join(", ")), ("seed of random generators".to_string(), result.seed.to_string())];
-    section.blocks.push(Block::from(pairs("Drivers", &drivers)));
+    let facts: Vec<_> = machine(&result.machine).into_iter().chain(drivers).collect();
+    section.blocks.push(Block::from(pairs("Machine and drivers", &facts)));
     section.blocks.extend(result.subjects.iter().filter_map(configuration));
     section
         .blocks
@@ -49,7 +49,7 @@ pub(crate) fn hardware(machine: &Machine) -> Vec<(String, String)> {
 
 /// Names and values as a table.
 fn pairs(caption: &str, facts: &[(String, String)]) -> Table {
-    let mut table = Table::new(caption, vec![Column::words(""), Column::words("value")]);
+    let mut table = Table::new(caption, vec![Column::words("setting"), Column::words("value")]);
     table.rows = facts.iter().map(|(name, value)| vec![name.as_str().into(), value.as_str().into()]).collect();
     table
 }

@@ -37,7 +37,8 @@ pub(crate) fn section(subjects: &[Costs<'_>]) -> Section {
         section.blocks.push(Block::from(loads));
     }
     let processes = processes(subjects);
-    if !processes.rows.is_empty() {
+    // With one process each, the first table has said it.
+    if processes.rows.len() > subjects.len() {
         section.blocks.push(Block::from(processes));
     }
     section

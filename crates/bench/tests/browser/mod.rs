@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -11,6 +12,9 @@ use serde_json::{Value, json};
 
 /// How long any answer may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Held by the browser that runs: several at once would only slow each other down.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// A running browser with one page.
 pub struct Browser {
@@ -21,6 +25,7 @@ pub struct Browser {
     sent: u64,
     // Removed after the browser has ended.
     _profile: tempfile::TempDir,
+    _turn: MutexGuard<'static, ()>,
 }
 
 /// What the reader looks at the page with.
@@ -37,6 +42,7 @@ impl Browser {
     pub fn start() -> Self {
         let program = Path::new("/usr/bin/chromium");
         assert!(program.exists(), "no browser: install the package chromium, or run make setup");
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let profile = tempfile::tempdir().expect("a directory for the browser");
         // The protocol's pipes are descriptors 3 (to the browser) and 4 (from it).
         let mut process = Command::new("sh")
@@ -70,7 +76,7 @@ impl Browser {
                 message.clear();
             }
         });
-        let mut browser = Self { process, to, from, session: None, sent: 0, _profile: profile };
+        let mut browser = Self { process, to, from, session: None, sent: 0, _profile: profile, _turn: turn };
         let target = browser.call("Target.createTarget", json!({"url": "about:blank"}));
         let attached = browser.call("Target.attachToTarget", json!({"targetId": target["targetId"], "flatten": true}));
         browser.session = Some(attached["sessionId"].as_str().expect("a session").to_string());

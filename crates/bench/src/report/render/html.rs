@@ -103,9 +103,9 @@ impl Renderer {
         to.element("ul", &[("class", &"legend"), ("aria-label", &"Subjects")], |to| {
             for (subject, name) in subjects.iter().enumerate() {
                 to.element("li", &[("class", &svg::class_of(subject))], |to| {
-                    to.element("svg", &[("class", &"sample"), ("viewBox", &"0 0 44 14"), ("aria-hidden", &"true")], |to| {
-                        to.empty("path", &[("class", &"line"), ("d", &"M1 7H43")]);
-                        to.empty("path", &[("class", &"marker"), ("transform", &"translate(22 7)"), ("d", &svg::marker_of(subject))]);
+                    to.element("svg", &[("class", &"sample"), ("viewBox", &"0 0 56 14"), ("aria-hidden", &"true")], |to| {
+                        to.empty("path", &[("class", &"line"), ("d", &"M1 7H55")]);
+                        to.empty("path", &[("class", &"marker"), ("transform", &"translate(28 7)"), ("d", &svg::marker_of(subject))]);
                     });
                     to.text(name);
                     if labels[subject] != *name {
