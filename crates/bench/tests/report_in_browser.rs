@@ -67,11 +67,11 @@ fn table_is_read_from_the_page_and_the_page_is_not_blank() {
     );
     assert_eq!(threads, json!(["1", "8", "16", "32", "64"]));
     assert_fits(&mut browser, 1280);
-    assert_not_blank(&mut browser, &page, "desktop", 3_000);
+    assert_not_blank(&mut browser, &page, "desktop", 2_000);
     browser.open(&page, Screen { dark: true, ..DESKTOP });
     let brightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number).reduce((a, b) => a + b)";
     assert!(browser.evaluate(brightness).as_u64().unwrap() < 150, "the page is bright in the dark");
-    assert_not_blank(&mut browser, &page, "dark", 3_000);
+    assert_not_blank(&mut browser, &page, "dark", 2_000);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn phone_shows_everything_without_scrolling_sideways() {
     let mut browser = Browser::start();
     browser.open(&page, PHONE);
     assert_fits(&mut browser, 390);
-    assert_not_blank(&mut browser, &page, "phone", 3_600);
+    assert_not_blank(&mut browser, &page, "phone", 2_400);
     browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)");
     assert_fits(&mut browser, 390);
     let smallest = browser.evaluate(
@@ -151,7 +151,14 @@ fn other_shapes_of_results_look_right_too() {
     let tpcc = written(&synthetic::tpcc(), "tpcc");
     browser.open(&tpcc, DESKTOP);
     assert_fits(&mut browser, 1280);
-    assert_not_blank(&mut browser, &tpcc, "tpcc", 3_000);
+    assert_not_blank(&mut browser, &tpcc, "tpcc", 2_000);
+    let wide = written(&synthetic::wide(), "wide");
+    browser.open(&wide, DESKTOP);
+    assert_fits(&mut browser, 1280);
+    assert_not_blank(&mut browser, &wide, "wide", 3_000);
+    let letters =
+        browser.evaluate("[...document.querySelector('svg.chart').querySelectorAll('text.name')].map(name => name.textContent).sort()");
+    assert_eq!(letters, json!(["A", "B", "C"]), "long names are letters that the legend explains");
     let before = synthetic::result(1, 1.0);
     let mut after = synthetic::result(2, 1.2);
     after.subjects[0].commit = Some("55d3721".to_string());
@@ -159,7 +166,7 @@ fn other_shapes_of_results_look_right_too() {
     let compared = bench::compare::write(&before, &after, &directory).unwrap().html;
     browser.open(&compared, DESKTOP);
     assert_fits(&mut browser, 1280);
-    assert_not_blank(&mut browser, &compared, "compare", 3_000);
+    assert_not_blank(&mut browser, &compared, "compare", 2_000);
     browser.open(&compared, PHONE);
     assert_fits(&mut browser, 390);
 }

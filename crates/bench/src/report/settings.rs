@@ -40,14 +40,15 @@ fn plain(text: &str) -> String {
 
 /// What the reader must know before comparing the subjects' figures.
 pub(crate) fn warnings(subjects: &[&Subject]) -> Vec<String> {
-    let settings: [(&str, fn(&Subject) -> &str); 2] = [("durability", |s| &s.durability), ("isolation level", |s| &s.isolation)];
     let mut warnings = Vec::new();
     if subjects.len() < 2 {
         return warnings;
     }
-    for (name, value) in settings {
-        let told = subjects.iter().map(|subject| format!("{}: {}", subject.name, value(subject))).collect::<Vec<_>>().join("; ");
-        match agreement(subjects.iter().map(|subject| Some(value(subject)))) {
+    let durability = subjects.iter().map(|subject| subject.durability.as_str());
+    let isolation = subjects.iter().map(|subject| subject.isolation.as_str());
+    for (name, values) in [("durability", durability.collect::<Vec<_>>()), ("isolation level", isolation.collect())] {
+        let told = subjects.iter().zip(&values).map(|(subject, value)| format!("{}: {value}", subject.name)).collect::<Vec<_>>().join("; ");
+        match agreement(values.into_iter().map(Some)) {
             Agreement::Equal => {}
             Agreement::Unequal => warnings.push(format!("Unequal {name}: figures are not of the same work ({told}).")),
             Agreement::Unknown => warnings.push(format!("Unknown {name}: figures may not be of the same work ({told}).")),
@@ -64,24 +65,20 @@ pub(crate) fn table(subjects: &[&Subject]) -> Table {
     }
     columns.extend(subjects.iter().map(|subject| Column::words(subject.name.as_str())));
     let mut table = Table::new("Settings of every subject", columns);
-    let facts: [(&str, fn(&Subject) -> String); 5] = [
-        ("version", |s| s.version.clone()),
-        ("commit", |s| s.commit.clone().unwrap_or_default()),
-        ("topology", |s| s.topology.clone()),
-        ("network", |s| s.network.clone()),
-        ("endpoints", |s| s.endpoints.join(", ")),
-    ];
-    for (name, value) in facts {
-        let values: Vec<_> = subjects.iter().map(|subject| Some(value(subject)).filter(|text| !text.is_empty())).collect();
-        table.rows.push(row(name, &values, false));
-    }
-    let told = |value: fn(&Subject) -> &String| subjects.iter().map(|subject| Some(value(subject).clone())).collect::<Vec<_>>();
-    table.rows.push(row("durability", &told(|s| &s.durability), true));
-    table.rows.push(row("isolation", &told(|s| &s.isolation), true));
+    let mut add = |name: &str, judged: bool, value: &dyn Fn(&Subject) -> Option<String>| {
+        let values: Vec<_> = subjects.iter().map(|subject| value(subject).filter(|text| !text.is_empty())).collect();
+        table.rows.push(row(name, &values, judged));
+    };
+    add("version", false, &|subject| Some(subject.version.clone()));
+    add("commit", false, &|subject| subject.commit.clone());
+    add("topology", false, &|subject| Some(subject.topology.clone()));
+    add("network", false, &|subject| Some(subject.network.clone()));
+    add("endpoints", false, &|subject| Some(subject.endpoints.join(", ")));
+    add("durability", true, &|subject| Some(subject.durability.clone()));
+    add("isolation", true, &|subject| Some(subject.isolation.clone()));
     let variables: BTreeSet<&String> = subjects.iter().flat_map(|subject| subject.variables.keys()).collect();
     for variable in variables {
-        let values: Vec<_> = subjects.iter().map(|subject| subject.variables.get(variable).cloned()).collect();
-        table.rows.push(row(variable, &values, true));
+        add(variable, true, &|subject| subject.variables.get(variable).cloned());
     }
     table.rows.retain(|row| row.iter().skip(1).any(|cell| cell.text != ABSENT && !cell.text.is_empty()));
     table

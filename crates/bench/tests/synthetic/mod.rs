@@ -117,6 +117,26 @@ pub fn result(seed: u64, speed: f64) -> BenchResult {
     }
 }
 
+/// Three subjects with long names at four times as many threads, one of them without processor times.
+pub fn wide() -> BenchResult {
+    let mut result = result(5, 1.0);
+    let mut third = result.subjects[0].clone();
+    third.name = "trine 3+3+3 through HAProxy, one-phase commit off".to_string();
+    let mut runs: Vec<Run> = result.runs.iter().filter(|run| run.subject == "trine").cloned().collect();
+    for run in &mut runs {
+        run.subject = third.name.clone();
+        run.qps *= 0.6;
+        run.tps *= 0.6;
+        run.server_cpu_micros_per_query = None;
+    }
+    result.runs.extend(runs);
+    result.subjects.push(third);
+    for run in &mut result.runs {
+        run.threads *= 4;
+    }
+    result
+}
+
 /// The same with TPC-C runs of one subject only, once each.
 pub fn tpcc() -> BenchResult {
     let mut result = result(3, 1.0);
