@@ -21,5 +21,6 @@ pub mod result;
 pub mod run;
 pub mod scenario;
 mod target;
+pub mod tpcc;
 
 pub use error::Error;

@@ -1,4 +1,4 @@
-//! Tests that run the real binary as processes: the command line, crashes, power loss, full disks, the real sysbench, SQL scripts, bad input, stores of a cluster and
+//! Tests that run the real binary as processes: the command line, crashes, power loss, full disks, the real sysbench, TPC-C, SQL scripts, bad input, stores of a cluster and
 //! SQL servers over them.
 
 mod authentication;
@@ -22,6 +22,7 @@ mod region_merge;
 mod scripts;
 mod stores;
 mod sysbench;
+mod tpcc;
 
 use testkit::{Server, ServerOptions};
 
