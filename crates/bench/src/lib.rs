@@ -11,10 +11,12 @@
 //!
 //! The result file is the border between measuring and reporting: whatever a report shows stands in it.
 
+pub mod compare;
 mod driver;
 mod error;
 mod interrupt;
 mod measure;
+pub mod report;
 pub mod result;
 pub mod run;
 pub mod scenario;

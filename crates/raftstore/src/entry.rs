@@ -16,7 +16,10 @@
 
 use engine::WriteBatch;
 use prost::Message as _;
-use proto::{metapb::RegionEpoch, raft_cmdpb::AdminRequest};
+use proto::{
+    metapb::RegionEpoch,
+    raft_cmdpb::{AdminCmdType, AdminRequest},
+};
 
 use crate::{Error, Result};
 
@@ -70,6 +73,12 @@ pub fn is_admin(data: &[u8]) -> bool {
     data.first() == Some(&TAG_ADMIN)
 }
 
+/// Whether an entry divides the region.
+pub fn is_split(data: &[u8]) -> bool {
+    let request = |data: &[u8]| AdminRequest::decode(data.get(ADMIN_HEADER..)?).ok();
+    is_admin(data) && request(data).is_some_and(|request| request.cmd_type == AdminCmdType::BatchSplit as i32)
+}
+
 fn u64_at(data: &[u8], at: usize) -> Option<u64> {
     data.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
 }
@@ -94,10 +103,8 @@ pub fn decode(region_id: u64, data: &[u8]) -> Result<Payload<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use engine::Cf;
-    use proto::raft_cmdpb::AdminCmdType;
-
     use super::*;
+    use engine::Cf;
 
     #[test]
     fn entries_are_read_as_they_were_written() {

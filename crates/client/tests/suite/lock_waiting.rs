@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::cluster::{Cluster, keys, put, until, wait};
-use client::{CancelReason, CancelToken, Error, LockRequest};
+use client::{CancelReason, CancelToken, Error, LockOutcome, LockRequest};
 use parking_lot::Mutex;
 
 #[tokio::test]
@@ -33,17 +33,21 @@ async fn waiters_get_the_lock_in_the_order_they_came() {
     assert!(cluster.storage.lock_waits().is_empty());
 }
 
+/// A transaction that waits for locks.
+async fn waiter(cluster: &Arc<Cluster>, wanted: &'static str, patience: Duration) -> tokio::task::JoinHandle<Result<LockOutcome, Error>> {
+    let own = cluster.clone();
+    let waiter = tokio::spawn(async move { own.pessimistic().lock_keys(&keys(wanted), wait(patience)).await });
+    until("it waits", || !cluster.storage.lock_waits().is_empty()).await;
+    waiter
+}
+
 #[tokio::test]
 async fn a_wait_ends_with_its_timeout_and_leaves_the_queue() {
     let (cluster, clock) = Cluster::manual();
     let cluster = Arc::new(cluster);
     let mut holder = cluster.pessimistic();
     holder.lock_keys(&keys("k"), LockRequest::default()).await.unwrap();
-    let waiter = tokio::spawn({
-        let cluster = cluster.clone();
-        async move { cluster.pessimistic().lock_keys(&keys("j k"), wait(Duration::from_secs(3))).await }
-    });
-    until("it waits", || !cluster.storage.lock_waits().is_empty()).await;
+    let waiter = waiter(&cluster, "j k", Duration::from_secs(3)).await;
     for _ in 0..40 {
         clock.advance(Duration::from_millis(100));
         tokio::task::yield_now().await;
@@ -108,11 +112,7 @@ async fn the_lock_of_a_dead_owner_is_taken_over() {
     holder.lock_keys(&keys("k"), LockRequest::default()).await.unwrap();
     // Its session hangs: nobody renews the lock, nobody releases it.
     std::mem::forget(holder);
-    let waiter = tokio::spawn({
-        let cluster = cluster.clone();
-        async move { cluster.pessimistic().lock_keys(&keys("k"), wait(Duration::from_secs(100))).await }
-    });
-    until("it waits", || !cluster.storage.lock_waits().is_empty()).await;
+    let waiter = waiter(&cluster, "k", Duration::from_secs(100)).await;
     for _ in 0..300 {
         clock.advance(Duration::from_millis(100));
         tokio::task::yield_now().await;
@@ -126,11 +126,7 @@ async fn renewed_locks_outlive_their_first_time_to_live() {
     let cluster = Arc::new(cluster);
     let mut holder = cluster.pessimistic();
     holder.lock_keys(&keys("k"), LockRequest::default()).await.unwrap();
-    let waiter = tokio::spawn({
-        let cluster = cluster.clone();
-        async move { cluster.pessimistic().lock_keys(&keys("k"), wait(Duration::from_secs(40))).await }
-    });
-    until("it waits", || !cluster.storage.lock_waits().is_empty()).await;
+    let waiter = waiter(&cluster, "k", Duration::from_secs(40)).await;
     for _ in 0..41 {
         clock.advance(Duration::from_secs(1));
         cluster.client.renew_locks().await;

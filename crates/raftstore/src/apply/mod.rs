@@ -262,6 +262,8 @@ impl Applier {
                         false => local_state::put_new_region(&mut pending.batch, part),
                     }
                 }
+                // The parts' logs are written to, and synced, from now on: the engine must know what they belong to.
+                pending.sync = true;
                 pending.applied.changes.push(RegionChange::Split { regions: regions.clone(), derived });
                 Ok(regions)
             }

@@ -89,6 +89,7 @@ impl Peer {
             }
         }
         self.merging.on_applied(applied.index);
+        self.splitting = self.splitting.filter(|index| *index > applied.index);
         self.raw.advance_apply_to(applied.index);
         self.written.written_bytes += applied.written_bytes;
         self.written.written_keys += applied.written_keys;

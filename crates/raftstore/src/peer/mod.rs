@@ -174,6 +174,8 @@ pub struct Peer {
     proposals: VecDeque<Proposal>,
     reads: read::Reads,
     lease_until: Option<Instant>,
+    /// Index of a split that is committed and has not been applied here: until then the lease says nothing about the parts.
+    splitting: Option<u64>,
     /// Until then no vote is given: this process may have promised a lease before it was restarted.
     no_votes_until: Option<Instant>,
     /// Members of other regions' states that messages came from.
@@ -241,6 +243,7 @@ impl Peer {
             proposals: VecDeque::new(),
             reads: read::Reads::default(),
             lease_until: None,
+            splitting: None,
             no_votes_until,
             seen: FxHashMap::default(),
             rest: rest::Rest::default(),
@@ -315,7 +318,7 @@ impl Peer {
             caught_up,
             is_merging: self.is_merging(),
             merging: self.merging.applied(),
-            lease_until: self.lease_until.filter(|_| caught_up && !handing_over && !self.is_merging()),
+            lease_until: self.lease_until.filter(|_| caught_up && !handing_over && !self.is_merging() && self.splitting.is_none()),
         }
     }
 

@@ -6,7 +6,7 @@ use proto::{metapb::Region, raft_serverpb::RaftSnapshotData};
 use raft::eraftpb::{Entry, Snapshot};
 
 use super::{ApplyTask, Effects, Peer};
-use crate::{Error, Result, log::LogBatch};
+use crate::{Error, Result, entry, log::LogBatch};
 
 impl Peer {
     /// First half: puts entries and hard state into `batch`. True when [`Peer::persisted`] must follow, after the batch was written.
@@ -59,6 +59,10 @@ impl Peer {
         if entries.is_empty() {
             return;
         }
+        if self.is_leader() {
+            // Its parts may have leaders elsewhere, who write, as soon as others have applied it.
+            self.splitting = entries.iter().rfind(|entry| entry::is_split(&entry.data)).map(|entry| entry.index).or(self.splitting);
+        }
         let proposals = self.complete_proposals(&entries, effects);
         effects.apply.push(ApplyTask::Entries { entries, proposals });
     }
@@ -71,6 +75,8 @@ impl Peer {
         }
         self.was_leader = leads;
         self.lease_until = None;
+        // A new leader serves nothing before it has applied what was committed before it.
+        self.splitting = None;
         effects.report = leads;
         if leads {
             let me = self.peer.id;

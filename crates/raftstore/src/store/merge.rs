@@ -68,6 +68,10 @@ impl<E: Engine> RaftStore<E> {
     pub async fn merge(&self, region_id: u64, epoch: RegionEpoch, target: Region) -> Result<Vec<Region>> {
         let here = self.view(target.id)?;
         region::check_epoch(&here.region, &region::epoch(&target))?;
+        if here.merging.is_some() {
+            // It takes nothing over at this epoch.
+            return Err(Error::Merging(target.id));
+        }
         check_pair(&self.view(region_id)?.region, &here.region)?;
         let prepare = PrepareMergeRequest { min_index: 0, target: Some((*here.region).clone()) };
         let request = AdminRequest { cmd_type: AdminCmdType::PrepareMerge as i32, prepare_merge: Some(prepare), ..Default::default() };
@@ -146,25 +150,36 @@ impl<E: Engine> RaftStore<E> {
     /// follow. The source is looked at after it: had the target taken it over on the way, it would be gone.
     fn prospect(&self, source_id: u64, target: &Region) -> Result<Prospect> {
         let wanted = region::epoch(target);
-        let Some(RegionLocalState { region: Some(there), installed_version, state, .. }) =
-            local_state::region_state(&self.inner.engine, target.id)?
-        else {
-            return Ok(Prospect::Open);
-        };
-        let now = region::epoch(&there);
-        let seen = match now.version == wanted.version {
-            true => now.conf_ver > wanted.conf_ver,
-            false => now.version > wanted.version && installed_version <= wanted.version,
-        };
+        let there = local_state::region_state(&self.inner.engine, target.id)?;
         let source = local_state::region_state(&self.inner.engine, source_id)?;
-        if state == PeerState::Applying as i32 || source.is_none_or(|source| source.state != PeerState::Merging as i32) {
+        if source.is_none_or(|source| source.state != PeerState::Merging as i32) {
             return Ok(Prospect::Open);
         }
+        let unknown = || match self.is_held_by_newer(target) {
+            true => Prospect::NotSeenHere,
+            false => Prospect::Open,
+        };
+        let Some(RegionLocalState { region: Some(there), installed_version, state, .. }) = there else { return Ok(unknown()) };
+        let now = region::epoch(&there);
+        let seen = match now.version == wanted.version {
+            // A region that is merging itself takes nothing over, and was so from this epoch's first moment.
+            true => now.conf_ver > wanted.conf_ver || state == PeerState::Merging as i32,
+            false => now.version > wanted.version && installed_version <= wanted.version,
+        };
         Ok(match seen {
+            _ if state == PeerState::Applying as i32 => Prospect::Open,
             true => Prospect::Void,
             false if now.version > wanted.version => Prospect::NotSeenHere,
-            false => Prospect::Open,
+            // Perhaps its replica here was ended before it had applied all.
+            false => unknown(),
         })
+    }
+
+    /// Whether keys of a region are in a region here that came after it.
+    fn is_held_by_newer(&self, region: &Region) -> bool {
+        let version = region::epoch(region).version;
+        let others = self.overlapping(region.id, &region.start_key, &region.end_key);
+        others.iter().any(|cell| region::epoch(&cell.view().region).version > version)
     }
 
     /// The replica of a region that was taken over ends; its data live on.

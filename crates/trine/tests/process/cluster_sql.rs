@@ -2,6 +2,7 @@
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
+    thread::{Scope, ScopedJoinHandle},
     time::Duration,
 };
 
@@ -195,6 +196,18 @@ pub fn check_money(reader: &mut Conn, accounts: usize) {
     assert_eq!(entries, [accounts as i64], "an index entry too many or too few");
 }
 
+/// Clients that move money until they are told to stop, by turns at two servers.
+pub fn begin_transfers<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    servers: &'scope [Process; 2],
+    clients: u64,
+    accounts: usize,
+    stop: &'scope AtomicBool,
+) -> Vec<ScopedJoinHandle<'scope, u64>> {
+    let client = |seed: u64| scope.spawn(move || transfer_until(&servers[seed as usize % 2].address, seed, accounts, stop));
+    (1..=clients).map(client).collect()
+}
+
 /// Moves money between random accounts until it is told to stop; answers how many transfers went through.
 pub fn transfer_until(server: &str, seed: u64, accounts: usize, stop: &AtomicBool) -> u64 {
     let mut random = Random::new(seed);
@@ -230,12 +243,7 @@ fn transactions_and_scans_go_over_borders_of_regions_that_split_under_them() {
     let mut client = Client::new(&cluster.pd.address);
     let stop = AtomicBool::new(false);
     let done: u64 = std::thread::scope(|scope| {
-        let writers: Vec<_> = (1..5)
-            .map(|seed| {
-                let (address, stop) = (&servers[seed as usize % 2].address, &stop);
-                scope.spawn(move || transfer_until(address, seed, ACCOUNTS, stop))
-            })
-            .collect();
+        let writers = begin_transfers(scope, &servers, 4, ACCOUNTS, &stop);
         let mut reader = connect(&servers[1]);
         for border in (30..ACCOUNTS).step_by(30) {
             runtime.block_on(client.split(codec::table::int_record_key(table, border as i64)));

@@ -3,6 +3,7 @@
 
 mod authentication;
 mod bad_input;
+mod bench;
 mod cluster_servers;
 mod cluster_sql;
 mod command_line;

@@ -1,12 +1,9 @@
 //! Regions become parts of their neighbours while clients write and read, stores die and messages are lost.
 
-#![allow(clippy::unwrap_used)]
-
-mod world;
-
 use env::Rng as _;
 use raftstore::{Config, region::epoch};
-use world::{World, config};
+
+use crate::world::{World, config};
 
 const KEYS: [&str; 6] = ["a", "c", "h", "m", "p", "x"];
 
@@ -59,6 +56,28 @@ fn the_source_serves_nothing_from_the_proposal_on() {
     let refused = world.run(async { store.read_permit(id, version).await.map(|_| ()) });
     assert!(matches!(refused, Err(raftstore::Error::Merging(_))), "{refused:?}");
     world.heal_and_check();
+}
+
+#[test]
+fn a_region_that_is_merging_is_no_target() {
+    let mut refused = 0;
+    for seed in 0..30 {
+        let mut world = three_regions(seed);
+        let (store, view) = world.leader("x");
+        let (source, at) = (view.region.id, epoch(&view.region));
+        let target = world.leader("h").1.region.id;
+        world.merge_until_begun("h", "a");
+        let merging = |_: &mut World| store.view(target).map(|view| view.merging.is_some()).unwrap_or(true);
+        world.tick_until("the beginning of the merge there, or its end", merging);
+        if let Ok(target) = store.view(target) {
+            let asked = world.run(store.merge(source, at, (*target.region).clone()));
+            assert!(matches!(asked, Err(raftstore::Error::Merging(_))), "seed {seed}: {asked:?}");
+            refused += 1;
+        }
+        world.heal_and_check();
+        assert_eq!(world.leader("x").1.region.start_key[..], b"n"[..]);
+    }
+    assert!(refused >= 5, "only {refused} times was it not over yet");
 }
 
 #[test]

@@ -330,8 +330,10 @@ impl World {
         let show = |(store, view): (Store, Arc<RegionView>)| {
             let (region, lead) = (&view.region, if view.is_leader { "*" } else { "" });
             let merging = view.merging.as_ref().map(|state| (state.commit, state.target.as_ref().map(|target| target.id)));
+            let target = view.merging.as_ref().and_then(|state| state.target.as_ref());
+            let target = target.map(|target| (epoch(target), local_state::region_state(store.engine(), target.id)));
             format!(
-                "store {}: region {}{lead} [{:?}, {:?}) {:?} term {} {merging:?}",
+                "store {}: region {}{lead} [{:?}, {:?}) {:?} term {} {merging:?} {target:?}",
                 store.store_id(),
                 region.id,
                 region.start_key,
@@ -456,6 +458,10 @@ impl World {
         self.progress(20);
         assert!(*self.shared.reads.lock().unwrap() > 0, "nothing was read");
         self.clients.clear();
+        // What stores have lost and not applied again may be missing on all of them until a leader tells that it is committed.
+        for key in self.keys.clone() {
+            self.leader(&key);
+        }
         self.tick_until("agreement", |world| {
             let settled = world.shared.views().iter().all(|(_, view)| view.merging.is_none());
             let data: Vec<_> = world.shared.stores().iter().map(|store| store.engine().dump(Cf::Data)).collect();
