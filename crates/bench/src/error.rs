@@ -105,22 +105,6 @@ pub enum Error {
         /// The end of what it said.
         output: String,
     },
-    /// TPC-C that could not be loaded, driven or checked.
-    #[error("{subject}: TPC-C: {source}")]
-    Tpcc {
-        /// The subject's name.
-        subject: String,
-        /// What happened.
-        source: Box<crate::tpcc::Error>,
-    },
-    /// Data that transactions have left wrong.
-    #[error("{subject} has lost or invented data:\n{}", violated.join("\n"))]
-    Inconsistent {
-        /// The subject's name.
-        subject: String,
-        /// What must hold and does not.
-        violated: Vec<String>,
-    },
     /// A driver's output in a form we do not know.
     #[error("the driver's output has no {what}:\n{output}")]
     Output {

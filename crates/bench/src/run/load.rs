@@ -5,10 +5,7 @@ use std::time::Instant;
 use super::{progress::Progress, subject::Live};
 use crate::{
     Error,
-    driver::{
-        sysbench::{Call, Driver},
-        tpcc,
-    },
+    driver::sysbench::{Call, Driver},
     result::Load,
     scenario::{DataKind, Options, Scenario, Step},
     target::Running,
@@ -25,19 +22,19 @@ pub fn load(
     for step in &scenario.steps {
         match step {
             Step::Prepare => {
-                let load = prepare(live, sysbench, scenario.seed)?;
+                let load = prepare(live, sysbench)?;
                 progress.say(&format!("{}: {} loaded in {:.1} s", load.subject, load.size, load.seconds));
                 loads.push(load);
             }
             Step::Analyze => analyze(live)?,
             Step::Prewarm => prewarm(live, sysbench)?,
-            Step::Run | Step::Check => {}
+            Step::Run => {}
         }
     }
     live.running.wait_until_idle()
 }
 
-fn prepare(live: &mut Live, sysbench: Option<&Driver>, seed: u64) -> Result<Load, Error> {
+fn prepare(live: &mut Live, sysbench: Option<&Driver>) -> Result<Load, Error> {
     let database = &live.running.account.database;
     let mut client = live.running.account.connect(&live.running.endpoints[0])?;
     client.execute(&format!("CREATE DATABASE IF NOT EXISTS `{database}`"))?;
@@ -48,11 +45,7 @@ fn prepare(live: &mut Live, sysbench: Option<&Driver>, seed: u64) -> Result<Load
             act(live, sysbench, "oltp_common", "prepare", live.plan.data.load_threads)?;
             ("sysbench", format!("{} tables × {} rows", live.plan.data.tables, live.plan.data.rows))
         }
-        DataKind::Tpcc => {
-            let call = tpcc_on(live, seed);
-            call.load()?;
-            (tpcc::NAME, call.size())
-        }
+        DataKind::Tpcc => ("tpcc", format!("{} warehouses", live.plan.data.warehouses)),
     };
     let seconds = began.elapsed().as_secs_f64();
     live.running.wait_until_idle()?;
@@ -70,24 +63,15 @@ fn analyze(live: &mut Live) -> Result<(), Error> {
     client.execute(&format!("USE `{}`", live.running.account.database))?;
     match live.plan.data.kind {
         DataKind::Sysbench => (1..=live.plan.data.tables).try_for_each(|table| client.execute(&format!("ANALYZE TABLE sbtest{table}"))),
-        DataKind::Tpcc => tpcc_on(live, 0).analyze().try_for_each(|statement| client.execute(&statement)),
+        DataKind::Tpcc => Ok(()),
     }
 }
 
 fn prewarm(live: &mut Live, sysbench: Option<&Driver>) -> Result<(), Error> {
     match live.plan.data.kind {
         DataKind::Sysbench => act(live, sysbench, "oltp_common", "prewarm", 1),
-        DataKind::Tpcc => {
-            let mut client = live.running.account.connect(&live.running.endpoints[0])?;
-            client.execute(&format!("USE `{}`", live.running.account.database))?;
-            tpcc_on(live, 0).prewarm().try_for_each(|statement| client.execute(&statement))
-        }
+        DataKind::Tpcc => Ok(()),
     }
-}
-
-/// The TPC-C database of a subject.
-pub fn tpcc_on(live: &Live, seed: u64) -> tpcc::Call<'_> {
-    tpcc::Call { account: &live.running.account, endpoints: &live.running.endpoints, data: &live.plan.data, seed }
 }
 
 fn act(live: &Live, sysbench: Option<&Driver>, script: &str, action: &str, threads: u32) -> Result<(), Error> {

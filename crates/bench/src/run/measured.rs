@@ -2,13 +2,12 @@
 
 use std::time::Instant;
 
-use super::{load::tpcc_on, subject::Live};
+use super::subject::Live;
 use crate::{
     Error,
     driver::{
         Counted,
         sysbench::{Call, Driver, Span},
-        tpcc,
     },
     measure::{machine, process::MachineTime},
     result::{ProcessUse, Run},
@@ -74,9 +73,6 @@ pub fn measure(
 }
 
 fn drive(live: &Live, sysbench: Option<&Driver>, workload: &Workload, threads: u32, seconds: u32, seed: u64) -> Result<Counted, Error> {
-    if workload.script == tpcc::NAME {
-        return tpcc_on(live, seed).run(threads, seconds);
-    }
     let Some(driver) = sysbench else { return Ok(Counted::default()) };
     let data = &live.plan.data;
     let call = Call {

@@ -1,7 +1,7 @@
 //! A scenario from its first server to its last run.
 //!
 //! ```text
-//!   start every subject ─► at rest ─► set-up SQL, prepare, analyze, prewarm ─► runs in turns ─► check ─► stop
+//!   start every subject ─► at rest ─► set-up SQL, prepare, analyze, prewarm ─► runs in turns ─► stop
 //!                                                                                 │
 //!        for each workload, for each number of threads, for each repeat, for each subject (every second repeat in the opposite order)
 //! ```
@@ -19,15 +19,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use self::{
-    load::{load, tpcc_on},
-    measured::measure,
-    progress::Progress,
-    subject::Live,
-};
+use self::{load::load, measured::measure, progress::Progress, subject::Live};
 use crate::{
     Error,
-    driver::{sysbench, tpcc},
+    driver::sysbench,
     interrupt,
     measure::machine,
     result::{self, BenchResult},
@@ -46,14 +41,11 @@ pub fn run(loaded: &Loaded, output: &Path) -> Result<BenchResult, Error> {
     let file = output.join("result.json");
     let mut result = empty_result(loaded, work.path())?;
     result.drivers.extend(sysbench.iter().map(|driver| driver.version.clone()));
-    if scenario.workloads.iter().any(|workload| workload.script == tpcc::NAME) {
-        result.drivers.push(format!("trine bench {}, TPC-C 5.11", env!("CARGO_PKG_VERSION")));
-    }
     let began = Instant::now();
     let mut progress = Progress::new(scenario, &plans);
     let mut subjects = Vec::new();
     for (number, plan) in plans.into_iter().enumerate() {
-        if sysbench.is_some() && plan.topology == Topology::Endpoints && (plan.drivers as usize) < plan.target.endpoints.len() {
+        if plan.topology == Topology::Endpoints && (plan.drivers as usize) < plan.target.endpoints.len() {
             let endpoints =
                 plan.target.endpoints.iter().map(|text| crate::target::Endpoint::parse(&plan.name, text)).collect::<Result<Vec<_>, _>>()?;
             if !sysbench::can_be_listed(&endpoints) {
@@ -95,12 +87,6 @@ pub fn run(loaded: &Loaded, output: &Path) -> Result<BenchResult, Error> {
             }
         }
     }
-    if scenario.steps.contains(&Step::Check) {
-        for live in subjects.iter().filter(|live| live.plan.data.kind == DataKind::Tpcc) {
-            tpcc_on(live, scenario.seed).check()?;
-            progress.say(&format!("{}: every consistency condition holds", live.plan.name));
-        }
-    }
     Ok(result)
 }
 
@@ -115,7 +101,7 @@ fn work_directory(scenario: &Scenario) -> Result<tempfile::TempDir, Error> {
 /// sysbench, if the scenario needs it.
 fn find_sysbench(scenario: &Scenario, directory: &Path) -> Result<Option<sysbench::Driver>, Error> {
     let mut scripts: Vec<&str> =
-        scenario.workloads.iter().map(|workload| workload.script.as_str()).filter(|script| *script != tpcc::NAME).collect();
+        scenario.workloads.iter().map(|workload| workload.script.as_str()).filter(|script| *script != "tpcc").collect();
     if scenario.data.kind == DataKind::Sysbench && scenario.steps.contains(&Step::Prepare) {
         scripts.push("oltp_common");
     }

@@ -89,8 +89,6 @@ pub enum Step {
     Prewarm,
     /// Measures.
     Run,
-    /// TPC-C: whether the specification's consistency conditions hold after the last run.
-    Check,
 }
 
 /// `[data]`

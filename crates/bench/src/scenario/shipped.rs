@@ -27,7 +27,5 @@ pub fn shipped() -> &'static [Shipped] {
         "range-selects",
         "single-zone",
         "through-service",
-        "tpcc-latency",
-        "tpcc-throughput",
     ]
 }
