@@ -16,6 +16,7 @@ mod driver;
 mod error;
 mod interrupt;
 mod measure;
+pub mod network;
 pub mod report;
 pub mod result;
 pub mod run;

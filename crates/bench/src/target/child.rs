@@ -56,7 +56,7 @@ impl ServerProcess {
         command.args(&what.arguments).stdin(Stdio::null()).stdout(log).stderr(errors);
         // Ctrl-C is for us: we stop our processes in order.
         command.process_group(0);
-        place.apply(&mut command);
+        place.apply(&mut command)?;
         let process = end_with_us(&mut command).spawn().map_err(Error::file("start", &what.program))?;
         Ok(Self { what, process })
     }

@@ -5,7 +5,7 @@
 //! | `trine`, `mariadb` | what is started for a topology, with which command lines and files |
 //! | `site` | addresses, ports, network and processors of a target's processes |
 //! | `child` | one process |
-//! | `namespace`, `delay`, `quota`, `balancer` | networks of their own, delays between zones, limits of processor time, a TCP balancer |
+//! | `balancer` | a TCP balancer in front of them |
 //! | `account` | connections to a target, as a client |
 //!
 //! Every process of a started target is known, so that its processor time and memory can be told; of given endpoints nothing is.
@@ -13,10 +13,7 @@
 mod account;
 mod balancer;
 mod child;
-mod delay;
 mod mariadb;
-mod namespace;
-mod quota;
 mod site;
 mod trine;
 

@@ -1,27 +1,20 @@
 //! Where the processes of a target are: which addresses and ports they have, and what of the machine they may use.
 
-use std::{fs::File, net::TcpListener, os::unix::process::CommandExt as _, process::Command, sync::Arc, time::Duration};
+use std::{net::TcpListener, process::Command, sync::Arc, time::Duration};
 
-use super::{
-    delay::Delay,
-    namespace::{self, Bridge, Namespace},
-    quota::{self, Quota},
-};
 use crate::{
     Error,
-    scenario::{Network, NetworkKind, Target, Topology},
+    network::{CpuQuota, Namespace, Network},
+    scenario::{self, NetworkKind, Target, Topology},
 };
 
 /// The places of one target. It goes after the target's processes.
 #[derive(Debug, Default)]
 pub struct Site {
     taken: Vec<u16>,
+    settings: scenario::Network,
     network: Network,
-    cores: f64,
-    // In the order of their end: the bridge goes last.
-    delay: Option<Delay>,
-    bridge: Option<Bridge>,
-    quota: Option<Quota>,
+    quota: Option<Arc<CpuQuota>>,
 }
 
 /// The place of one process.
@@ -32,7 +25,7 @@ pub struct Place {
     /// Number of its zone, from 0, where there are several.
     pub zone: Option<u32>,
     namespace: Option<Namespace>,
-    quota: Option<Arc<File>>,
+    quota: Option<Arc<CpuQuota>>,
 }
 
 impl Place {
@@ -42,17 +35,11 @@ impl Place {
     }
 
     /// Puts a process that is about to be started in its place.
-    pub fn apply(&self, command: &mut Command) {
-        let (namespace, members) = (self.namespace.clone(), self.quota.clone());
-        // SAFETY: between fork and exec two system calls are made on descriptors that are open.
-        unsafe {
-            command.pre_exec(move || {
-                if let Some(namespace) = &namespace {
-                    namespace::enter(namespace.descriptor())?;
-                }
-                members.as_ref().map_or(Ok(()), |members| quota::join(members))
-            });
+    pub fn apply(&self, command: &mut Command) -> Result<(), Error> {
+        if let Some(namespace) = &self.namespace {
+            namespace.place(command);
         }
+        self.quota.as_ref().map_or(Ok(()), |quota| quota.place(command))
     }
 }
 
@@ -62,35 +49,27 @@ impl Site {
         if topology == Topology::Endpoints {
             return Ok(Self::default());
         }
-        let network = target.network.clone();
-        let in_namespaces = network.kind == NetworkKind::Namespaces;
-        let is_delayed = in_namespaces && network.zones > 1 && network.delay_ms > 0.0;
-        Ok(Self {
-            taken: Vec::new(),
-            delay: is_delayed.then(|| Delay::new(Duration::from_secs_f64(network.delay_ms / 1000.0))),
-            bridge: in_namespaces.then(Bridge::create).transpose()?,
-            quota: (target.cpu.cores > 0.0).then(|| Quota::create(target.cpu.cores)).transpose()?,
-            cores: target.cpu.cores,
-            network,
-        })
+        let settings = target.network.clone();
+        let delay_ms = if settings.zones > 1 { settings.delay_ms.max(0.0) } else { 0.0 };
+        let network = match settings.kind {
+            NetworkKind::Host => Network::host(),
+            NetworkKind::Namespaces => Network::namespaces(Duration::from_secs_f64(delay_ms / 1000.0))?,
+        };
+        let quota = (target.cpu.cores > 0.0).then(|| CpuQuota::new(target.cpu.cores).map(Arc::new)).transpose()?;
+        Ok(Self { taken: Vec::new(), settings, network, quota })
     }
 
     /// The place of one more process: the `index`th of its role.
     pub fn place(&mut self, index: usize) -> Result<Place, Error> {
-        let quota = self.quota.as_ref().map(Quota::members);
-        let zones = self.network.zones.max(1);
-        let zone = (zones > 1).then_some(index as u32 % zones);
-        let Some(bridge) = &mut self.bridge else { return Ok(Place { zone, quota, ..Place::on_this_machine() }) };
-        let (host, namespace) = bridge.machine()?;
-        if let (Some(delay), Some(zone)) = (&mut self.delay, zone) {
-            delay.add(&host, zone, &namespace)?;
-        }
-        Ok(Place { host, zone, namespace: Some(namespace), quota })
+        let zone = (self.settings.zones > 1).then_some(index as u32 % self.settings.zones.max(1));
+        let server = self.network.add(zone.unwrap_or(0))?;
+        let host = self.network.address(server).to_string();
+        Ok(Place { host, zone, namespace: self.network.namespace(server).cloned(), quota: self.quota.clone() })
     }
 
     /// A port of a place that nobody has: the usual one on a network of its own, any on this machine's.
     pub fn port(&mut self, usual: u16) -> Result<u16, Error> {
-        if self.bridge.is_some() { Ok(usual) } else { self.free_port() }
+        if self.settings.kind == NetworkKind::Namespaces { Ok(usual) } else { self.free_port() }
     }
 
     /// A port of this machine that nobody has.
@@ -109,19 +88,13 @@ impl Site {
 
     /// The network between drivers and servers, in words.
     pub fn in_words(&self) -> String {
-        let way = match self.network.kind {
-            NetworkKind::Host => "loopback",
-            NetworkKind::Namespaces => "namespaces on a bridge",
-        };
-        let mut text = if self.network.balancer { format!("HAProxy, then {way}") } else { way.to_owned() };
-        if self.network.zones > 1 {
-            text += &format!("; {} zones", self.network.zones);
+        let way = self.network.in_words();
+        let mut text = if self.settings.balancer { format!("HAProxy, then {way}") } else { way };
+        if self.settings.zones > 1 {
+            text += &format!("; {} zones", self.settings.zones);
         }
-        if self.delay.is_some() {
-            text += &format!(", {} ms longer each way between two of them", self.network.delay_ms);
-        }
-        if self.quota.is_some() {
-            text += &format!("; servers limited to {} cores together", self.cores);
+        if let Some(quota) = &self.quota {
+            text += &format!("; servers limited to {} cores together", quota.cores());
         }
         text
     }
