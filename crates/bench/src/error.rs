@@ -105,6 +105,22 @@ pub enum Error {
         /// The end of what it said.
         output: String,
     },
+    /// TPC-C could not be loaded, driven or checked.
+    #[error("{subject}: TPC-C: {source}")]
+    Tpcc {
+        /// The subject's name.
+        subject: String,
+        /// Why not.
+        source: Box<crate::tpcc::Error>,
+    },
+    /// A database of TPC-C that breaks its consistency conditions.
+    #[error("{subject}: the database is inconsistent: {}", violated.join("; "))]
+    Inconsistent {
+        /// The subject's name.
+        subject: String,
+        /// Conditions that do not hold, with rows.
+        violated: Vec<String>,
+    },
     /// A driver's output in a form we do not know.
     #[error("the driver's output has no {what}:\n{output}")]
     Output {

@@ -20,6 +20,38 @@ pub enum BenchCommand {
     Run(Box<RunArgs>),
     /// Names the shipped scenarios.
     List,
+    /// Writes the report of a result again, and shows its essence.
+    Report(ReportArgs),
+    /// Writes a comparison of two results, and shows its essence.
+    Compare(CompareArgs),
+}
+
+/// Flags of `trine bench report`.
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// A result.json, or the directory it is in
+    #[arg(value_name = "RESULT")]
+    result: PathBuf,
+
+    /// Directory of report.md and report.html [default: that of the result]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+/// Flags of `trine bench compare`.
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    /// The result that is compared with: a result.json, or the directory it is in
+    #[arg(value_name = "A")]
+    a: PathBuf,
+
+    /// The result that is compared
+    #[arg(value_name = "B")]
+    b: PathBuf,
+
+    /// Directory of compare.md and compare.html
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    output: PathBuf,
 }
 
 /// Flags of `trine bench run`; they win over the file.
@@ -113,6 +145,14 @@ pub fn run(command: &BenchCommand) -> Result<()> {
     match command {
         BenchCommand::Run(args) => run_scenario(args),
         BenchCommand::List => list(),
+        BenchCommand::Report(args) => {
+            let directory = args.output.clone().unwrap_or_else(|| match args.result.is_dir() {
+                true => args.result.clone(),
+                false => args.result.parent().unwrap_or(Path::new(".")).to_owned(),
+            });
+            report(&run::read(&args.result)?, &directory)
+        }
+        BenchCommand::Compare(args) => compare(args),
     }
 }
 
@@ -127,11 +167,22 @@ fn run_scenario(args: &RunArgs) -> Result<()> {
         Path::new("bench-results").join(format!("{}-{time}", loaded.name))
     });
     let result = run::run(&loaded, &output).with_context(|| format!("what was measured until then is in {}", output.display()))?;
+    say(&format!("result: {}", output.join("result.json").display()));
     report(&result, &output)
 }
 
-fn report(_result: &BenchResult, output: &Path) -> Result<()> {
-    say(&format!("result: {}", output.join("result.json").display()));
+fn report(result: &BenchResult, directory: &Path) -> Result<()> {
+    let written = ::bench::report::write(result, directory)?;
+    say(&::bench::report::terminal(result));
+    say(&format!("report: {}, {}", written.html.display(), written.markdown.display()));
+    Ok(())
+}
+
+fn compare(args: &CompareArgs) -> Result<()> {
+    let (a, b) = (run::read(&args.a)?, run::read(&args.b)?);
+    let written = ::bench::compare::write(&a, &b, &args.output)?;
+    say(&::bench::compare::terminal(&a, &b));
+    say(&format!("comparison: {}, {}", written.html.display(), written.markdown.display()));
     Ok(())
 }
 

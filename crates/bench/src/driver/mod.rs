@@ -1,6 +1,7 @@
 //! Drivers: what puts load on a target, and what they counted.
 
 pub mod sysbench;
+pub mod tpcc;
 
 use crate::result::{Histogram, Latency, Part, Second};
 

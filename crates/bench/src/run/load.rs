@@ -5,7 +5,10 @@ use std::time::Instant;
 use super::{progress::Progress, subject::Live};
 use crate::{
     Error,
-    driver::sysbench::{Call, Driver},
+    driver::{
+        sysbench::{Call, Driver},
+        tpcc,
+    },
     result::Load,
     scenario::{DataKind, Options, Scenario, Step},
     target::Running,
@@ -22,19 +25,20 @@ pub fn load(
     for step in &scenario.steps {
         match step {
             Step::Prepare => {
-                let load = prepare(live, sysbench)?;
+                let load = prepare(scenario, live, sysbench, progress)?;
                 progress.say(&format!("{}: {} loaded in {:.1} s", load.subject, load.size, load.seconds));
                 loads.push(load);
             }
             Step::Analyze => analyze(live)?,
             Step::Prewarm => prewarm(live, sysbench)?,
-            Step::Run => {}
+            Step::Check => check(scenario, live, progress)?,
+            Step::Run => break,
         }
     }
     live.running.wait_until_idle()
 }
 
-fn prepare(live: &mut Live, sysbench: Option<&Driver>) -> Result<Load, Error> {
+fn prepare(scenario: &Scenario, live: &mut Live, sysbench: Option<&Driver>, progress: &Progress) -> Result<Load, Error> {
     let database = &live.running.account.database;
     let mut client = live.running.account.connect(&live.running.endpoints[0])?;
     client.execute(&format!("CREATE DATABASE IF NOT EXISTS `{database}`"))?;
@@ -45,7 +49,11 @@ fn prepare(live: &mut Live, sysbench: Option<&Driver>) -> Result<Load, Error> {
             act(live, sysbench, "oltp_common", "prepare", live.plan.data.load_threads)?;
             ("sysbench", format!("{} tables × {} rows", live.plan.data.tables, live.plan.data.rows))
         }
-        DataKind::Tpcc => ("tpcc", format!("{} warehouses", live.plan.data.warehouses)),
+        DataKind::Tpcc => {
+            let driver = tpcc::Driver::new(&live.plan, &live.running.account, &live.running.endpoints, scenario.seed);
+            driver.load(&|text| progress.say(&text))?;
+            ("tpcc", driver.size())
+        }
     };
     let seconds = began.elapsed().as_secs_f64();
     live.running.wait_until_idle()?;
@@ -63,14 +71,25 @@ fn analyze(live: &mut Live) -> Result<(), Error> {
     client.execute(&format!("USE `{}`", live.running.account.database))?;
     match live.plan.data.kind {
         DataKind::Sysbench => (1..=live.plan.data.tables).try_for_each(|table| client.execute(&format!("ANALYZE TABLE sbtest{table}"))),
-        DataKind::Tpcc => Ok(()),
+        DataKind::Tpcc => client.column("SHOW TABLES")?.iter().try_for_each(|table| client.execute(&format!("ANALYZE TABLE `{table}`"))),
     }
+}
+
+/// TPC-C's consistency conditions.
+pub fn check(scenario: &Scenario, live: &mut Live, progress: &Progress) -> Result<(), Error> {
+    tpcc::Driver::new(&live.plan, &live.running.account, &live.running.endpoints, scenario.seed).check()?;
+    progress.say(&format!("{}: the database is consistent", live.plan.name));
+    Ok(())
 }
 
 fn prewarm(live: &mut Live, sysbench: Option<&Driver>) -> Result<(), Error> {
     match live.plan.data.kind {
         DataKind::Sysbench => act(live, sysbench, "oltp_common", "prewarm", 1),
-        DataKind::Tpcc => Ok(()),
+        DataKind::Tpcc => {
+            let mut client = live.running.account.connect(&live.running.endpoints[0])?;
+            client.execute(&format!("USE `{}`", live.running.account.database))?;
+            client.column("SHOW TABLES")?.iter().try_for_each(|table| client.execute(&format!("SELECT COUNT(*) FROM `{table}`")))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One run: load on one subject for the scenario's time, and what it cost.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::subject::Live;
 use crate::{
@@ -8,10 +8,11 @@ use crate::{
     driver::{
         Counted,
         sysbench::{Call, Driver, Span},
+        tpcc,
     },
     measure::{machine, process::MachineTime},
     result::{ProcessUse, Run},
-    scenario::{Scenario, Workload},
+    scenario::{DataKind, Scenario, Workload},
     target::Running,
 };
 
@@ -73,6 +74,10 @@ pub fn measure(
 }
 
 fn drive(live: &Live, sysbench: Option<&Driver>, workload: &Workload, threads: u32, seconds: u32, seed: u64) -> Result<Counted, Error> {
+    if live.plan.data.kind == DataKind::Tpcc {
+        let driver = tpcc::Driver::new(&live.plan, &live.running.account, &live.running.endpoints, seed);
+        return driver.run(threads, Duration::from_secs(u64::from(seconds)));
+    }
     let Some(driver) = sysbench else { return Ok(Counted::default()) };
     let data = &live.plan.data;
     let call = Call {

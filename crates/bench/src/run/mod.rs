@@ -26,7 +26,7 @@ use crate::{
     interrupt,
     measure::machine,
     result::{self, BenchResult},
-    scenario::{DataKind, Loaded, Scenario, Step, Topology},
+    scenario::{DataKind, Loaded, Scenario, Step, TPCC, Topology},
 };
 
 /// Runs a scenario; the result file lies in `output` when it returns, also with an error.
@@ -41,6 +41,9 @@ pub fn run(loaded: &Loaded, output: &Path) -> Result<BenchResult, Error> {
     let file = output.join("result.json");
     let mut result = empty_result(loaded, work.path())?;
     result.drivers.extend(sysbench.iter().map(|driver| driver.version.clone()));
+    if scenario.data.kind == DataKind::Tpcc {
+        result.drivers.push(format!("TPC-C of trine bench {}", env!("CARGO_PKG_VERSION")));
+    }
     let began = Instant::now();
     let mut progress = Progress::new(scenario, &plans);
     let mut subjects = Vec::new();
@@ -87,7 +90,17 @@ pub fn run(loaded: &Loaded, output: &Path) -> Result<BenchResult, Error> {
             }
         }
     }
+    check_behind_runs(scenario, &mut subjects, &mut progress)?;
     Ok(result)
+}
+
+/// The step `check`, when it stands behind `run`.
+fn check_behind_runs(scenario: &Scenario, subjects: &mut [Live], progress: &mut Progress) -> Result<(), Error> {
+    let place = |wanted: Step| scenario.steps.iter().position(|step| *step == wanted);
+    if place(Step::Check) > place(Step::Run) {
+        subjects.iter_mut().try_for_each(|live| load::check(scenario, live, progress))?;
+    }
+    Ok(())
 }
 
 /// Servers' data go with it when the scenario ends.
@@ -101,7 +114,7 @@ fn work_directory(scenario: &Scenario) -> Result<tempfile::TempDir, Error> {
 /// sysbench, if the scenario needs it.
 fn find_sysbench(scenario: &Scenario, directory: &Path) -> Result<Option<sysbench::Driver>, Error> {
     let mut scripts: Vec<&str> =
-        scenario.workloads.iter().map(|workload| workload.script.as_str()).filter(|script| *script != "tpcc").collect();
+        scenario.workloads.iter().map(|workload| workload.script.as_str()).filter(|script| *script != TPCC).collect();
     if scenario.data.kind == DataKind::Sysbench && scenario.steps.contains(&Step::Prepare) {
         scripts.push("oltp_common");
     }

@@ -23,7 +23,8 @@ pub(crate) use self::merge::lay_over;
 pub use self::{
     overrides::Override,
     settings::{
-        Configuration, Cpu, Data, DataKind, Network, NetworkKind, Options, Report, Scenario, Step, Sysbench, Target, Variation, Workload,
+        Configuration, Cpu, Data, DataKind, Network, NetworkKind, Options, Report, Scenario, Step, Sysbench, TPCC, Target, Variation,
+        Workload,
     },
     shipped::{Shipped, shipped},
     subject::{SubjectPlan, Topology},

@@ -10,6 +10,9 @@ use super::subject::Topology;
 /// Options of sysbench by name, without the dashes: `rand-type`, `range_selects`. sysbench itself refuses what it does not know.
 pub type Options = BTreeMap<String, Value>;
 
+/// The workload of TPC-C's data.
+pub const TPCC: &str = "tpcc";
+
 /// A whole file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
@@ -89,6 +92,8 @@ pub enum Step {
     Prewarm,
     /// Measures.
     Run,
+    /// Of TPC-C: fails unless the consistency conditions hold. May stand behind `run` too.
+    Check,
 }
 
 /// `[data]`
@@ -105,13 +110,15 @@ pub struct Data {
     pub warehouses: u32,
     /// Connections that load.
     pub load_threads: u32,
+    /// TPC-C: how many times less items and customers there are than specified; figures of other than 1 must not stand beside others.
+    pub divisor: u32,
     /// TPC-C: whether terminals wait between transactions as the standard says.
     pub think_times: bool,
 }
 
 impl Default for Data {
     fn default() -> Self {
-        Self { kind: DataKind::Sysbench, tables: 4, rows: 100_000, warehouses: 1, load_threads: 1, think_times: false }
+        Self { kind: DataKind::Sysbench, tables: 4, rows: 100_000, warehouses: 1, divisor: 1, load_threads: 1, think_times: false }
     }
 }
 
@@ -284,21 +291,11 @@ pub struct Variation {
 }
 
 /// `[report]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Report {
-    /// The subject that others are compared with; empty for the first.
+    /// The subject that others are compared with: it is measured and shown first. Empty for the first of the file.
     pub baseline: String,
-    /// Whether to draw QPS and latency over the number of threads.
-    pub threads_charts: bool,
-    /// Whether to draw series over time.
-    pub time_charts: bool,
-}
-
-impl Default for Report {
-    fn default() -> Self {
-        Self { baseline: String::new(), threads_charts: true, time_charts: true }
-    }
 }
 
 /// A file in which every key is set: what keys there are. Empty tables take any keys.
@@ -332,6 +329,14 @@ impl Scenario {
         }
         if self.workloads.is_empty() && self.steps.contains(&Step::Run) {
             return Err("there are no `workloads`".to_owned());
+        }
+        let is_tpcc = self.data.kind == DataKind::Tpcc;
+        if let Some(other) = self.workloads.iter().find(|workload| (workload.script == TPCC) != is_tpcc) {
+            let kind = if is_tpcc { "`tpcc`, its only workload is `tpcc`" } else { "`sysbench`" };
+            return Err(format!("workload `{}` does not run on data of kind {kind}", other.script));
+        }
+        if self.steps.contains(&Step::Check) && !is_tpcc {
+            return Err("step `check` is of data of kind `tpcc`".to_owned());
         }
         for target in &self.target {
             if target.name.is_empty() {

@@ -27,5 +27,7 @@ pub fn shipped() -> &'static [Shipped] {
         "range-selects",
         "single-zone",
         "through-service",
+        "tpcc-latency",
+        "tpcc-throughput",
     ]
 }

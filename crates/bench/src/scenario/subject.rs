@@ -87,7 +87,7 @@ impl FromStr for Topology {
 }
 
 impl Scenario {
-    /// Targets in their order, each with its variations in theirs.
+    /// Targets in their order, each with its variations in theirs; the baseline of the report before all others.
     pub fn subjects(&self) -> Result<Vec<SubjectPlan>, String> {
         let mut subjects: Vec<SubjectPlan> = Vec::new();
         for target in &self.target {
@@ -132,6 +132,9 @@ impl Scenario {
             if subjects[..at].iter().any(|other| other.name == subject.name) {
                 return Err(format!("two subjects are called `{}`", subject.name));
             }
+        }
+        if let Some(baseline) = subjects.iter().position(|subject| subject.name == self.report.baseline) {
+            subjects[..=baseline].rotate_right(1);
         }
         Ok(subjects)
     }

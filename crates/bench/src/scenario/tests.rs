@@ -60,6 +60,12 @@ fn each_variation_that_applies_to_a_target_makes_a_subject() {
 }
 
 #[test]
+fn baseline_comes_first() {
+    let loaded = parsed(SCENARIO, Size::Full, &["report.baseline=MariaDB"]).expect("a scenario");
+    assert_eq!(names(&loaded), ["MariaDB", "Trine, synced", "Trine, not synced"]);
+}
+
+#[test]
 fn flags_win_over_the_small_size_and_that_over_the_file() {
     let full = parsed(SCENARIO, Size::Full, &[]).expect("a scenario").scenario;
     assert_eq!((full.seconds, full.data.tables), (10, 4));
@@ -99,6 +105,9 @@ fn scenarios_that_say_nothing_sensible_are_errors() {
         ("variation.0.targets=['Oracle']", "that is not there"),
         ("variation.0.name=not synced", "two subjects are called `Trine, not synced`"),
         ("report.baseline=x", "is not a subject"),
+        ("workloads=['tpcc']", "workload `tpcc` does not run on data of kind `sysbench`"),
+        ("data.kind='tpcc'", "its only workload is `tpcc`"),
+        ("steps=['prepare', 'run', 'check']", "step `check` is of data of kind `tpcc`"),
         ("seconds=many", "invalid type"),
         ("variation.0.data.rows=many", "invalid type"),
     ] {

@@ -89,6 +89,12 @@ impl Client {
         })
     }
 
+    /// The first column of all rows as text.
+    pub fn column(&mut self, query: &str) -> Result<Vec<String>, Error> {
+        let subject = self.subject.clone();
+        self.connection.query(query).map_err(|source| Error::Sql { target: subject, statement: query.to_owned(), source: Box::new(source) })
+    }
+
     /// The first row's values as text, NULL as nothing; an empty list for no row.
     pub fn row(&mut self, query: &str) -> Result<Vec<String>, Error> {
         let subject = self.subject.clone();
