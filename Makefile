@@ -32,8 +32,8 @@ interop: build ## Run the ecosystem's Go clients against our processes (needs Go
 lint: setup ## Check formatting, lints, docs, layering and file sizes
 	scripts/lint
 
-bench: build ## Measure side by side with MariaDB; writes a table to target/bench 
-	scripts/bench $(ARGS)
+bench: build ## Measure side by side with MariaDB; writes a report to bench-results (ARGS: flags of `trine bench run`)
+	$(BIN) bench run bench/scenarios/embedded-against-mariadb.toml $(ARGS)
 
 bin-path: ## Print where the built binary lies
 	@echo $(BIN)

@@ -32,7 +32,7 @@ pub struct TxnOptions {
     pub on_nearly_full_disk: bool,
     /// Whether it may commit above [`crate::Client::set_commit_bound`]: the transaction that moves the bound.
     pub above_bound: bool,
-    /// Commit by async commit rather than one-phase commit where both would do (tests).
+    /// Commit by async commit rather than one-phase commit where both would do.
     pub prefer_async_commit: bool,
 }
 

@@ -87,7 +87,7 @@ impl Session {
         let hot = &self.vars.hot;
         let pessimistic = pessimistic.unwrap_or(hot.pessimistic);
         let isolation = next.isolation.unwrap_or(hot.isolation);
-        let options = TxnOptions { pessimistic, isolation, ..TxnOptions::default() };
+        let options = self.txn_options(pessimistic, isolation);
         self.txn = Some(OpenTxn {
             handle: Arc::new(tokio::sync::Mutex::new(self.domain.client().begin(options))),
             pessimistic,
@@ -125,6 +125,11 @@ impl Session {
             }
             Err(error) => Err(self.commit_error(error)),
         }
+    }
+
+    /// How a transaction of this session reads, locks and commits.
+    fn txn_options(&self, pessimistic: bool, isolation: Isolation) -> TxnOptions {
+        TxnOptions { pessimistic, isolation, prefer_async_commit: !self.vars.hot.one_phase_commit, ..TxnOptions::default() }
     }
 
     /// How long a commit of this session waits for the locks of others, and what stops it.
@@ -242,7 +247,7 @@ impl Session {
                 own: false,
             });
         }
-        let options = TxnOptions { pessimistic: pessimistic_once, isolation: self.vars.hot.isolation, ..TxnOptions::default() };
+        let options = self.txn_options(pessimistic_once, self.vars.hot.isolation);
         let mut txn: Transaction = self.domain.client().begin(options);
         let read_ts = txn.ensure_start_ts().await?;
         let handle = Arc::new(tokio::sync::Mutex::new(txn));

@@ -12,9 +12,10 @@
 //! A cut is an entry in the table of neighbours of those who send: what goes to a machine that is cut off is addressed to a network card that is not there.
 //! Nobody is told, as with a switch that has failed: connections stay open and hear nothing. This needs no packet filter, neither in the kernel nor as a program.
 
-use std::{fs::File, io, net::Ipv4Addr, os::fd::AsRawFd as _, process::Command};
+use std::{net::Ipv4Addr, process::Command};
 
 use anyhow::{Context as _, Result};
+use bench::network::{Namespace, enter_new_network};
 
 use crate::disk::{enter_private_mounts, on_a_private_thread, run};
 
@@ -28,19 +29,10 @@ pub fn with_private_network(test: impl FnOnce() + Send + 'static) {
     on_a_private_thread(
         || {
             enter_private_mounts()?;
-            new_namespace()
+            enter_new_network().context("no network namespace")
         },
         test,
     );
-}
-
-/// Gives this thread, and those it starts, a network of its own.
-fn new_namespace() -> Result<()> {
-    // SAFETY: a plain system call that concerns this thread alone.
-    if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-        return Err(io::Error::last_os_error()).context("no network namespace");
-    }
-    Ok(())
 }
 
 /// Which way a cut goes, seen from the machine.
@@ -60,41 +52,6 @@ pub struct Network {
     machines: Vec<Namespace>,
 }
 
-/// A network namespace that lives as long as this.
-#[derive(Debug)]
-struct Namespace(File);
-
-impl Namespace {
-    fn create() -> Result<Self> {
-        let create = || {
-            new_namespace()?;
-            Ok(Self(File::open("/proc/thread-self/ns/net")?))
-        };
-        std::thread::scope(|scope| scope.spawn(create).join().expect("no panic"))
-    }
-
-    /// Runs something on a thread of the namespace.
-    fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T> {
-        let enter = || {
-            // SAFETY: a plain system call on a descriptor that is open; it concerns this thread alone.
-            if unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) } != 0 {
-                return Err(io::Error::last_os_error()).context("the namespace cannot be entered");
-            }
-            Ok(work())
-        };
-        std::thread::scope(|scope| scope.spawn(enter).join().expect("no panic"))
-    }
-
-    fn ip(&self, command: &str) -> Result<()> {
-        self.within(|| ip(command))?
-    }
-
-    /// How other processes of this user name it.
-    fn path(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
-    }
-}
-
 fn ip(command: &str) -> Result<()> {
     run(Command::new("ip").args(command.split(' ')))
 }
@@ -110,7 +67,7 @@ impl Network {
         ip("link add bridge type bridge")?;
         ip("link set bridge up")?;
         ip("addr add 10.77.0.100/24 dev bridge")?;
-        let network = Self { machines: (0..machines).map(|_| Namespace::create()).collect::<Result<_>>()? };
+        let network = Self { machines: (0..machines).map(|_| Namespace::create()).collect::<Result<_, _>>()? };
         for (number, machine) in network.machines.iter().enumerate() {
             ip(&format!("link add machine{number} type veth peer name eth0 address {} netns {}", card(number), machine.path()))?;
             ip(&format!("link set machine{number} master bridge up"))?;
@@ -131,7 +88,7 @@ impl Network {
 
     /// Runs something on a thread that is on the machine; processes it starts are there too.
     pub fn within<T: Send>(&self, machine: usize, work: impl FnOnce() -> T + Send) -> Result<T> {
-        self.machines[machine].within(work)
+        Ok(self.machines[machine].within(work)?)
     }
 
     /// Cuts a machine off from the other machines.
@@ -158,14 +115,14 @@ impl Network {
 
     /// What one machine sends to another goes to this network card.
     fn send(&self, from: usize, to: usize, card: &str) -> Result<()> {
-        self.machines[from].ip(&format!("neigh replace {} lladdr {card} dev eth0 nud permanent", self.address(to)))
+        Ok(self.machines[from].ip(&format!("neigh replace {} lladdr {card} dev eth0 nud permanent", self.address(to)))?)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::{
-        io::{Read as _, Write as _},
+        io::{self, Read as _, Write as _},
         net::{SocketAddr, TcpListener, TcpStream},
         time::Duration,
     };

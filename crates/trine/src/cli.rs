@@ -76,6 +76,12 @@ pub enum Command {
     Playground(PlaygroundArgs),
     /// Shows and changes a running cluster: members, stores, regions, operators, schedulers, settings, safe points.
     Ctl(crate::ctl::CtlArgs),
+    /// Measures Trine, or any server that speaks MySQL, by a scenario file, and writes a report.
+    Bench {
+        /// What is done.
+        #[command(subcommand)]
+        command: crate::bench::BenchCommand,
+    },
 }
 
 /// Flags of `trine pd`; they win over the file.

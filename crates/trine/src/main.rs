@@ -1,5 +1,6 @@
 //! `trine`: the command line around the crates. Thin: reads configuration, wires the roles together, ends in order.
 
+mod bench;
 mod cli;
 mod config;
 mod ctl;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Some(cli::Command::Sql(args)) => sql::run(args),
         Some(cli::Command::Playground(args)) => playground::run(args),
         Some(cli::Command::Ctl(args)) => ctl::run(args),
+        Some(cli::Command::Bench { command }) => bench::run(command),
         None => embedded::run(&cli),
     };
     match ended {

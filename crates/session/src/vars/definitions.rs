@@ -214,7 +214,7 @@ pub static DEFINITIONS: &[Definition] = &[
     inert("tidb_ddl_reorg_worker_cnt", Scope::Global, int(1, 256), "4", ALWAYS_SO),
     inert("tidb_disable_txn_auto_retry", Scope::Both, Kind::Bool, "ON", NEVER_RETRIES),
     inert("tidb_distsql_scan_concurrency", Scope::Both, int(1, 256), "15", ONE_EXECUTOR),
-    inert("tidb_enable_1pc", Scope::Both, Kind::Bool, "ON", "one-phase commit is chosen where it is possible"),
+    live("tidb_enable_1pc", Scope::Both, Kind::Bool, "ON"),
     inert("tidb_enable_async_commit", Scope::Both, Kind::Bool, "ON", "async commit is chosen where it is possible"),
     inert("tidb_enable_clustered_index", Scope::Both, Kind::Text, "ON", ALWAYS_SO),
     live("tidb_enable_non_prepared_plan_cache", Scope::Both, Kind::Bool, "ON"),

@@ -83,6 +83,8 @@ pub struct Hot {
     pub read_only: bool,
     /// `tidb_txn_mode`
     pub pessimistic: bool,
+    /// `tidb_enable_1pc`: commit in one phase where that is possible, instead of by async commit.
+    pub one_phase_commit: bool,
     /// `time_zone`
     pub time_zone: TimeZone,
     /// `collation_connection`
@@ -312,6 +314,7 @@ impl Hot {
             isolation: isolation(text("transaction_isolation")),
             read_only: on("transaction_read_only"),
             pessimistic: text("tidb_txn_mode") != "optimistic",
+            one_phase_commit: on("tidb_enable_1pc"),
             time_zone: TimeZone::parse(text("time_zone")).unwrap_or_default(),
             collation: Collation::by_name(text("collation_connection")).unwrap_or(Collation::Utf8mb4_0900AiCi),
             max_execution_time: Some(number("max_execution_time")).filter(|ms| *ms > 0).map(Duration::from_millis),
@@ -371,6 +374,15 @@ mod tests {
         assert_eq!(vars.hot.exec.lock_wait, Duration::from_secs(3));
         vars.reset(&global);
         assert_eq!(vars.hot.exec.lock_wait, Duration::from_secs(7));
+    }
+
+    #[test]
+    fn one_phase_commit_can_be_switched_off() {
+        let global = GlobalVars::default();
+        let one_phase = settable("tidb_enable_1pc", false).expect("known");
+        assert!(SessionVars::new(&global, false).hot.one_phase_commit);
+        global.set(one_phase, Some("OFF".to_owned()));
+        assert!(!SessionVars::new(&global, false).hot.one_phase_commit);
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Tests that run the real binary as processes: the command line, crashes, power loss, full disks, the real sysbench, SQL scripts, bad input, stores of a cluster and
+//! Tests that run the real binary as processes: the command line, crashes, power loss, full disks, the real sysbench, TPC-C, SQL scripts, bad input, stores of a cluster and
 //! SQL servers over them, machines that fail.
 
 mod authentication;
 mod bad_input;
+mod bench;
 mod cluster_servers;
 mod cluster_sql;
 mod command_line;
@@ -22,6 +23,7 @@ mod region_merge;
 mod scripts;
 mod stores;
 mod sysbench;
+mod tpcc;
 
 use testkit::{Server, ServerOptions};
 
