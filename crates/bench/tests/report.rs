@@ -1,5 +1,7 @@
 //! What reports and comparisons say. Expected pages lie in `tests/golden`; `UPDATE_GOLDEN=1` rewrites them, people review.
 
+#![allow(clippy::unwrap_used, reason = "everything here is a test")]
+
 mod small;
 mod synthetic;
 
@@ -55,6 +57,13 @@ fn differences_within_the_noise_are_not_called_differences() {
         |threads: &str| markdown.lines().find(|line| line.starts_with(threads) && line.contains("5,0") | line.contains("1,0")).unwrap();
     assert!(row("| 1 |").contains("**+20\u{a0}%** (better, spread 2.0\u{a0}%)"), "{}", row("| 1 |"));
     assert!(row("| 8 |").contains("within noise (+2.0\u{a0}%, spread 6.0\u{a0}%)"), "{}", row("| 8 |"));
+}
+
+#[test]
+fn long_names_are_letters_in_tables_too() {
+    let (markdown, _) = pages(&synthetic::wide());
+    assert!(markdown.contains("| threads | QPS: A | QPS: B | QPS: C | QPS: B against A | QPS: C against A |"), "{markdown}");
+    assert!(markdown.contains("Subjects: A: trine; B: mariadb; C: trine 3+3+3 through HAProxy, one-phase commit off."), "{markdown}");
 }
 
 #[test]
@@ -142,6 +151,13 @@ fn results_without_runs_or_subjects_still_make_a_page() {
     result.loads.clear();
     assert!(pages(&result).1.contains("Nothing was measured"));
     assert!(bench::compare::terminal(&result, &result).contains("Nothing to compare"));
+}
+
+#[test]
+fn runs_of_unknown_subjects_do_not_vanish_in_silence() {
+    let mut result = small::result();
+    result.runs[0].subject = "nobody".to_string();
+    assert!(pages(&result).0.contains("1 runs are of subjects that the result does not describe"));
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //!
 //! Screenshots stay in the target folder's `tmp/report-screenshots` to be looked at.
 
+#![allow(clippy::unwrap_used, reason = "everything here is a test")]
+
 mod browser;
 mod synthetic;
 

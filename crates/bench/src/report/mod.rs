@@ -8,8 +8,8 @@
 //!
 //! Invariants:
 //! - Repeats are summarised by the median of a rate with its range; percentiles come from the merged histograms of all repeats.
-//! - A difference within the spread of the repeats is not called better or worse ([`noise`]).
-//! - The HTML page loads nothing, runs no script, and shows all foreign text escaped ([`render::markup`]).
+//! - A difference within the spread of the repeats is not called better or worse (`noise`).
+//! - The HTML page loads nothing, runs no script, and shows all foreign text escaped (`render::markup`).
 
 pub(crate) mod chart;
 pub(crate) mod doubts;
@@ -66,7 +66,7 @@ pub fn write(result: &BenchResult, directory: &Path) -> Result<Written, Error> {
 /// The report's essence as text for a terminal.
 pub fn terminal(result: &BenchResult) -> String {
     let summary = summary(result);
-    let mut blocks = vec![Block::Warnings(warnings::of(&summary, &result.subjects.iter().collect::<Vec<_>>()))];
+    let mut blocks = vec![Block::Warnings(warnings_of(result, &summary))];
     blocks.extend(summary.workloads.iter().map(|workload| Block::from(workload::main_table(&summary, workload))));
     blocks.extend(resources::section(&costs(result)).blocks);
     let title = if result.title.is_empty() { &result.scenario } else { &result.title };
@@ -89,6 +89,15 @@ fn summary(result: &BenchResult) -> Summary<'_> {
     Summary::new(names, runs)
 }
 
+fn warnings_of(result: &BenchResult, summary: &Summary<'_>) -> Vec<String> {
+    let mut warnings = warnings::of(summary, &result.subjects.iter().collect::<Vec<_>>());
+    let shown: usize = summary.cells().map(|repeats| repeats.runs.len()).sum();
+    if shown < result.runs.len() {
+        warnings.push(format!("{} runs are of subjects that the result does not describe; they are left out.", result.runs.len() - shown));
+    }
+    warnings
+}
+
 fn costs(result: &BenchResult) -> Vec<resources::Costs<'_>> {
     result.subjects.iter().map(|subject| resources::Costs::of(result, subject, &subject.name)).collect()
 }
@@ -97,7 +106,7 @@ fn page(result: &BenchResult) -> Page {
     let summary = summary(result);
     let subjects: Vec<&Subject> = result.subjects.iter().collect();
     let mut care = Section::new("Read with care");
-    care.blocks.push(Block::Warnings(warnings::of(&summary, &subjects)));
+    care.blocks.push(Block::Warnings(warnings_of(result, &summary)));
     let mut sections = Vec::new();
     if !matches!(care.blocks.as_slice(), [Block::Warnings(warnings)] if warnings.is_empty()) {
         sections.push(care);

@@ -1,7 +1,7 @@
 //! One workload: charts over threads, the table of threads, QPS and 95 % latency, all other figures, series over time.
 
 use crate::report::chart::scale::Scale;
-use crate::report::chart::{Chart, Line, Point};
+use crate::report::chart::{Chart, Line, Point, legend};
 use crate::report::doubts::Doubt;
 use crate::report::figures::{self, ABSENT};
 use crate::report::metrics::{self, Metric};
@@ -56,14 +56,15 @@ fn over_threads(summary: &Summary<'_>, workload: &Workload<'_>, metric: &Metric)
 pub(crate) fn main_table(summary: &Summary<'_>, workload: &Workload<'_>) -> Table {
     let metrics = metrics::of_workload(summary, workload);
     let subjects = 0..summary.subjects.len();
+    let labels = legend::labels(&summary.subjects);
     let mut columns = vec![Column::figures("threads")];
     for metric in &metrics {
         if subjects.len() == 1 {
             columns.push(Column::figures(metric.title));
             continue;
         }
-        columns.extend(subjects.clone().map(|subject| Column::figures(summary.subjects[subject].as_str()).under(metric.title)));
-        columns.extend(subjects.clone().skip(1).map(|subject| Column::figures(difference_title(summary, subject)).under(metric.title)));
+        columns.extend(subjects.clone().map(|subject| Column::figures(labels[subject].as_str()).under(metric.title)));
+        columns.extend(subjects.clone().skip(1).map(|subject| Column::figures(difference_title(&labels, subject)).under(metric.title)));
     }
     let mut table = Table::new(format!("{}: threads, throughput, latency", workload.name), columns);
     for &threads in &workload.threads {
@@ -78,17 +79,17 @@ pub(crate) fn main_table(summary: &Summary<'_>, workload: &Workload<'_>) -> Tabl
         }
         table.rows.push(row);
     }
-    table.notes = reasons(summary, workload);
+    if labels != summary.subjects {
+        let names = labels.iter().zip(&summary.subjects).map(|(label, name)| format!("{label}: {name}"));
+        table.notes.push(format!("Subjects: {}.", names.collect::<Vec<_>>().join("; ")));
+    }
+    table.notes.extend(reasons(summary, workload));
     table
 }
 
 /// What a column of differences is called.
-fn difference_title(summary: &Summary<'_>, subject: usize) -> String {
-    if summary.subjects.len() == 2 {
-        "difference".to_string()
-    } else {
-        format!("{} against {}", summary.subjects[subject], summary.subjects[0])
-    }
+fn difference_title(labels: &[String], subject: usize) -> String {
+    if labels.len() == 2 { "difference".to_string() } else { format!("{} against {}", labels[subject], labels[0]) }
 }
 
 /// Why cells are marked, in words.

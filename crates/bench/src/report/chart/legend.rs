@@ -1,9 +1,9 @@
-//! What stands at the end of a line: the subject's name if it is short, otherwise a letter that the legend explains.
+//! What stands at the end of a line and above a column: the subject's name if it is short, otherwise a letter that is explained beside it.
 
-/// Longest name, in characters, that fits beside a chart.
+/// Longest name, in characters, that fits beside a chart and above a figure.
 const LONGEST_NAME: usize = 12;
 
-/// What each subject's lines are called within a chart.
+/// What each subject is called within charts and tables of many columns.
 pub(crate) fn labels(subjects: &[String]) -> Vec<String> {
     if subjects.iter().all(|name| name.chars().count() <= LONGEST_NAME) {
         return subjects.to_vec();
