@@ -14,6 +14,17 @@ pub enum Error {
     /// A value could not be converted or computed by the type system.
     #[error("{0}")]
     Types(#[from] types::Error),
+    /// JSON texts, values and paths.
+    #[error("{0}")]
+    Json(#[from] types::json::JsonError),
+    /// An argument of a type that the function does not take (3064).
+    #[error("Incorrect type for argument {argument} in function {function}.")]
+    ArgumentType {
+        /// Which argument, from 1.
+        argument: usize,
+        /// The function's name.
+        function: &'static str,
+    },
     /// No built-in function has this name (1305).
     #[error("FUNCTION {} does not exist", qualified(.database, .name))]
     UnknownFunction {
@@ -189,6 +200,8 @@ impl Error {
     pub fn code(&self) -> u16 {
         match self {
             Error::Types(e) => e.code(),
+            Error::Json(e) => e.kind().code,
+            Error::ArgumentType { .. } => 3064,
             Error::UnknownFunction { .. } => 1305,
             Error::WrongArity { .. } => 1582,
             Error::WrongArguments { .. } | Error::MissingParameter { .. } => 1210,
@@ -218,6 +231,7 @@ impl Error {
     pub fn sqlstate(&self) -> &'static str {
         match self {
             Error::Types(e) => e.sqlstate(),
+            Error::Json(e) => e.kind().sqlstate,
             Error::UnknownFunction { .. }
             | Error::WrongArity { .. }
             | Error::CollationCharsetMismatch { .. }
@@ -229,6 +243,7 @@ impl Error {
             Error::OperandColumns { .. } => "21000",
             Error::Interrupted => "70100",
             Error::WrongArguments { .. }
+            | Error::ArgumentType { .. }
             | Error::MissingParameter { .. }
             | Error::WrongTemporalConstant { .. }
             | Error::IllegalMixOf2 { .. }

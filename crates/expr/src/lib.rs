@@ -43,7 +43,7 @@ pub mod vector;
 
 pub use aggregate::{AggDesc, AggKind, AggMode, AggState, SortKey, new_state};
 pub use build::build_op;
-pub use build::cast::build_cast;
+pub use build::cast::{build_assignment, build_cast};
 pub use build::fold::fold_constants;
 pub use collation::Coercibility;
 pub use context::{

@@ -43,6 +43,13 @@ pub enum ColumnData {
     Time(Vec<Time>),
     /// TIME.
     Duration(Vec<Duration>),
+    /// JSON in its stored form, laid out as strings are.
+    Json {
+        /// One more than there are rows.
+        offsets: Vec<u32>,
+        /// All values, one behind the other.
+        data: Vec<u8>,
+    },
 }
 
 /// A column of values.
@@ -63,7 +70,7 @@ macro_rules! each_variant {
             ColumnData::Decimal($values) => $fixed,
             ColumnData::Time($values) => $fixed,
             ColumnData::Duration($values) => $fixed,
-            ColumnData::Bytes { offsets: $offsets, data: $bytes } => $strings,
+            ColumnData::Bytes { offsets: $offsets, data: $bytes } | ColumnData::Json { offsets: $offsets, data: $bytes } => $strings,
         }
     };
 }
@@ -110,6 +117,7 @@ impl ColumnData {
             Self::Bytes { .. } => "Bytes",
             Self::Time(_) => "Time",
             Self::Duration(_) => "Duration",
+            Self::Json { .. } => "Json",
         }
     }
 
@@ -136,11 +144,8 @@ impl Column {
             TypeKind::Decimal => ColumnData::Decimal(Vec::with_capacity(capacity)),
             TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => ColumnData::Time(Vec::with_capacity(capacity)),
             TypeKind::Time => ColumnData::Duration(Vec::with_capacity(capacity)),
-            _ => {
-                let mut offsets = Vec::with_capacity(capacity + 1);
-                offsets.push(0);
-                ColumnData::Bytes { offsets, data: Vec::new() }
-            }
+            TypeKind::Json => ColumnData::Json { offsets: first_offset(capacity), data: Vec::new() },
+            _ => ColumnData::Bytes { offsets: first_offset(capacity), data: Vec::new() },
         };
         Self { data, nulls: Bitmap::new() }
     }
@@ -174,11 +179,8 @@ impl Column {
             ColumnData::Decimal(_) => ColumnData::Decimal(Vec::with_capacity(capacity)),
             ColumnData::Time(_) => ColumnData::Time(Vec::with_capacity(capacity)),
             ColumnData::Duration(_) => ColumnData::Duration(Vec::with_capacity(capacity)),
-            ColumnData::Bytes { .. } => {
-                let mut offsets = Vec::with_capacity(capacity + 1);
-                offsets.push(0);
-                ColumnData::Bytes { offsets, data: Vec::new() }
-            }
+            ColumnData::Bytes { .. } => ColumnData::Bytes { offsets: first_offset(capacity), data: Vec::new() },
+            ColumnData::Json { .. } => ColumnData::Json { offsets: first_offset(capacity), data: Vec::new() },
         };
         Self { data, nulls: Bitmap::new() }
     }
@@ -249,6 +251,7 @@ impl Column {
             ColumnData::Bytes { offsets, data } => DatumRef::Bytes(&data[offsets[i] as usize..offsets[i + 1] as usize]),
             ColumnData::Time(values) => DatumRef::Time(values[i]),
             ColumnData::Duration(values) => DatumRef::Duration(values[i]),
+            ColumnData::Json { offsets, data } => DatumRef::Json(&data[offsets[i] as usize..offsets[i + 1] as usize]),
         }
     }
 
@@ -285,6 +288,19 @@ impl Column {
         }
     }
 
+    /// Appends a JSON value in its stored form.
+    #[inline]
+    pub fn push_json(&mut self, stored: &[u8]) {
+        match &mut self.data {
+            ColumnData::Json { offsets, data } => {
+                data.extend_from_slice(stored);
+                offsets.push(string_end(data.len()));
+                self.nulls.push(false);
+            }
+            other => wrong_type("Json", other),
+        }
+    }
+
     /// Appends a string.
     #[inline]
     pub fn push_bytes(&mut self, value: &[u8]) {
@@ -314,7 +330,7 @@ impl Column {
             ColumnData::Float(values) => values.push(0.0),
             ColumnData::Double(values) => values.push(0.0),
             ColumnData::Decimal(values) => values.push(Decimal::ZERO),
-            ColumnData::Bytes { offsets, data } => offsets.push(data.len() as u32),
+            ColumnData::Bytes { offsets, data } | ColumnData::Json { offsets, data } => offsets.push(data.len() as u32),
             ColumnData::Time(values) => values.push(Time::zero(TimeKind::DateTime, 0)),
             ColumnData::Duration(values) => values.push(Duration::ZERO),
         }
@@ -343,6 +359,10 @@ impl Column {
             (ColumnData::Float(values), DatumRef::Float(value)) => values.push(value),
             (ColumnData::Time(values), DatumRef::Time(value)) => values.push(value),
             (ColumnData::Duration(values), DatumRef::Duration(value)) => values.push(value),
+            (ColumnData::Json { offsets, data }, DatumRef::Json(value)) => {
+                data.extend_from_slice(value);
+                offsets.push(string_end(data.len()));
+            }
             _ => return self.push_adapted(value),
         }
         self.nulls.push(false);
@@ -380,7 +400,8 @@ impl Column {
             (ColumnData::Decimal(to), ColumnData::Decimal(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
             (ColumnData::Time(to), ColumnData::Time(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
             (ColumnData::Duration(to), ColumnData::Duration(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
-            (ColumnData::Bytes { offsets, data }, ColumnData::Bytes { offsets: from_offsets, data: from }) => {
+            (ColumnData::Bytes { offsets, data }, ColumnData::Bytes { offsets: from_offsets, data: from })
+            | (ColumnData::Json { offsets, data }, ColumnData::Json { offsets: from_offsets, data: from }) => {
                 offsets.reserve(rows.len());
                 for &row in rows {
                     let row = row as usize;
@@ -407,7 +428,8 @@ impl Column {
             (ColumnData::Decimal(to), ColumnData::Decimal(from)) => to.extend_from_slice(&from[start..end]),
             (ColumnData::Time(to), ColumnData::Time(from)) => to.extend_from_slice(&from[start..end]),
             (ColumnData::Duration(to), ColumnData::Duration(from)) => to.extend_from_slice(&from[start..end]),
-            (ColumnData::Bytes { offsets, data }, ColumnData::Bytes { offsets: from_offsets, data: from }) => {
+            (ColumnData::Bytes { offsets, data }, ColumnData::Bytes { offsets: from_offsets, data: from })
+            | (ColumnData::Json { offsets, data }, ColumnData::Json { offsets: from_offsets, data: from }) => {
                 let (first, last) = (from_offsets[start] as usize, from_offsets[end] as usize);
                 let shift = data.len();
                 data.extend_from_slice(&from[first..last]);
@@ -459,6 +481,13 @@ impl Column {
     }
 }
 
+/// The offsets of a string column without rows.
+fn first_offset(capacity: usize) -> Vec<u32> {
+    let mut offsets = Vec::with_capacity(capacity + 1);
+    offsets.push(0);
+    offsets
+}
+
 /// The end offset of a string column's data.
 #[inline]
 fn string_end(len: usize) -> u32 {
@@ -478,6 +507,10 @@ mod tests {
             TypeKind::Double => vec![Datum::Double(1.5), Datum::Null, Datum::Double(-3.0), Datum::Double(4.0)],
             TypeKind::Decimal => {
                 vec![Datum::Decimal(Decimal::ONE), Datum::Null, Datum::Decimal(Decimal::ZERO), Datum::Decimal(Decimal::from_i64(-4))]
+            }
+            TypeKind::Json => {
+                let json = |text: &str| Datum::Json(crate::json::parse(text.as_bytes()).expect("valid").to_binary().expect("small"));
+                vec![json("[1]"), Datum::Null, json("{}"), json("null")]
             }
             TypeKind::VarChar => vec![Datum::from("one"), Datum::Null, Datum::from(""), Datum::from("four")],
             TypeKind::Date => {
@@ -500,6 +533,7 @@ mod tests {
             TypeKind::VarChar,
             TypeKind::Date,
             TypeKind::Time,
+            TypeKind::Json,
         ] {
             let (ty, values) = sample(tp);
             let mut column = Column::for_type(&ty, 2);

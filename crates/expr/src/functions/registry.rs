@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-use super::{Builtin, Special, info, numeric, string, time};
+use super::{Builtin, Special, info, json, numeric, string, time};
 use crate::context::BuildCtx;
 use crate::error::{Error, Result};
 use crate::expr::Expr;
@@ -18,7 +18,7 @@ fn registry() -> &'static FxHashMap<&'static str, Entry> {
     static REGISTRY: OnceLock<FxHashMap<&'static str, Entry>> = OnceLock::new();
     REGISTRY.get_or_init(|| {
         let mut map = FxHashMap::default();
-        let tables = [string::TABLES, numeric::TABLES, time::TABLES, info::TABLES];
+        let tables = [string::TABLES, numeric::TABLES, time::TABLES, info::TABLES, json::TABLES];
         for builtin in tables.iter().flat_map(|t| t.iter()).flat_map(|t| t.iter()) {
             map.insert(builtin.name, Entry::Table(builtin));
         }
@@ -97,8 +97,8 @@ const UNSUPPORTED: &[&str] = &[
     "wait_for_executed_gtid_set",
 ];
 
-/// Beginnings of names: JSON and spatial functions.
-const UNSUPPORTED_FAMILIES: &[&str] = &["json_", "st_", "mbr", "geom"];
+/// Beginnings of names: spatial functions.
+const UNSUPPORTED_FAMILIES: &[&str] = &["st_", "mbr", "geom"];
 
 /// Whether MySQL has a function of this name (in lower case) that is error 1235 here.
 pub fn is_unsupported(lower: &str) -> bool {

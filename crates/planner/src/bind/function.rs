@@ -168,7 +168,7 @@ impl<'a> Binder<'a> {
             C::Decimal(precision, scale) => FieldType::decimal(*precision, *scale),
             C::Float => FieldType::float(),
             C::Double => FieldType::double(),
-            C::Json => return Err(Error::unsupported("JSON")),
+            C::Json => FieldType::new(TypeKind::Json),
             C::Spatial(_) => return Err(Error::unsupported("spatial types")),
         };
         let arg = if ty.tp.is_numeric() { as_number(&cast.expr, arg) } else { arg };
