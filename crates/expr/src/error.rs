@@ -149,6 +149,23 @@ pub enum Error {
         /// The function's name.
         function: &'static str,
     },
+    /// A name that no lock can have (3057).
+    #[error("Incorrect user-level lock name '{name}'.")]
+    WrongLockName {
+        /// The name.
+        name: String,
+    },
+    /// Sessions would wait for each other's locks by name forever (3058).
+    #[error(
+        "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition."
+    )]
+    UserLockDeadlock,
+    /// An initialization vector of fewer than 16 bytes (1882).
+    #[error("The initialization vector supplied to {function} is too short. Must be at least 16 bytes long")]
+    ShortInitializationVector {
+        /// The function's name.
+        function: &'static str,
+    },
     /// Bit operators on binary strings of different lengths (3513).
     #[error("Binary operands of bitwise operators must be of equal length")]
     BitStringLengths,
@@ -220,6 +237,9 @@ impl Error {
             Error::RegexpSyntax { code, .. } | Error::BadCastTarget { code, .. } => *code,
             Error::BadFunctionValue { .. } => 1411,
             Error::BitStringLengths => 3513,
+            Error::WrongLockName { .. } => 3057,
+            Error::UserLockDeadlock => 3058,
+            Error::ShortInitializationVector { .. } => 1882,
             Error::InvalidGroupFunction => 1111,
             Error::ResultTooLarge { .. } => 1301,
             Error::Interrupted => 1317,
@@ -242,7 +262,10 @@ impl Error {
             Error::TruncatedWrongValue { .. } | Error::IncorrectValue { .. } => "22007",
             Error::OperandColumns { .. } => "21000",
             Error::Interrupted => "70100",
+            Error::WrongLockName { .. } => "42000",
             Error::WrongArguments { .. }
+            | Error::UserLockDeadlock
+            | Error::ShortInitializationVector { .. }
             | Error::ArgumentType { .. }
             | Error::MissingParameter { .. }
             | Error::WrongTemporalConstant { .. }

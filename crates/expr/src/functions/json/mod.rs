@@ -15,7 +15,7 @@ mod change;
 mod create;
 mod read;
 mod search;
-mod value;
+pub(crate) mod value;
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ use super::{Args, Builtin};
 use crate::error::{Error, Result};
 
 /// The tables of this family.
-pub(super) const TABLES: &[&[Builtin]] = &[create::TABLE, read::TABLE, search::TABLE, change::TABLE, value::TABLE];
+pub(super) const TABLES: &[&[Builtin]] = &[create::TABLE, read::TABLE, search::TABLE, change::TABLE];
 
 impl<'a> Args<'a> {
     fn function(&self) -> &'static str {
