@@ -21,8 +21,15 @@ pub mod datum {
         Decimal(String),
         Text(String),
         Hex(String),
-        Time { kind: Kind, packed: u64, fsp: u8 },
-        Duration { nanos: i64, fsp: u8 },
+        Time {
+            kind: Kind,
+            packed: u64,
+            fsp: u8,
+        },
+        Duration {
+            nanos: i64,
+            fsp: u8,
+        },
         /// JSON as its text.
         Json(String),
     }

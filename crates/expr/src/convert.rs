@@ -93,7 +93,8 @@ fn operand_name(arg: &Expr) -> String {
         Expr::Column { name: Some(name), .. } => name.rsplit('.').next().unwrap_or_default().to_owned(),
         Expr::Call(call) if matches!(call.func, Func::Cast { .. }) => "cast_as_json".to_owned(),
         Expr::Call(call) => call.func.name().to_owned(),
-        _ => String::new(),
+        // A constant was a cast before it was evaluated.
+        _ => "cast_as_json".to_owned(),
     }
 }
 

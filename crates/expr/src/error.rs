@@ -149,6 +149,14 @@ pub enum Error {
         /// The function's name.
         function: &'static str,
     },
+    /// A JSON argument that must be an object (3853).
+    #[error("Invalid JSON type in argument {argument} to function {function}; an object is required.")]
+    JsonObjectRequired {
+        /// Which argument, from 1.
+        argument: usize,
+        /// The function's name.
+        function: &'static str,
+    },
     /// A name that no lock can have (3057).
     #[error("Incorrect user-level lock name '{name}'.")]
     WrongLockName {
@@ -237,6 +245,7 @@ impl Error {
             Error::RegexpSyntax { code, .. } | Error::BadCastTarget { code, .. } => *code,
             Error::BadFunctionValue { .. } => 1411,
             Error::BitStringLengths => 3513,
+            Error::JsonObjectRequired { .. } => 3853,
             Error::WrongLockName { .. } => 3057,
             Error::UserLockDeadlock => 3058,
             Error::ShortInitializationVector { .. } => 1882,
@@ -263,6 +272,7 @@ impl Error {
             Error::OperandColumns { .. } => "21000",
             Error::Interrupted => "70100",
             Error::WrongLockName { .. } => "42000",
+            Error::JsonObjectRequired { .. } => "22032",
             Error::WrongArguments { .. }
             | Error::UserLockDeadlock
             | Error::ShortInitializationVector { .. }

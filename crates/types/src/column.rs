@@ -43,13 +43,30 @@ pub enum ColumnData {
     Time(Vec<Time>),
     /// TIME.
     Duration(Vec<Duration>),
-    /// JSON in its stored form, laid out as strings are.
-    Json {
-        /// One more than there are rows.
-        offsets: Vec<u32>,
-        /// All values, one behind the other.
-        data: Vec<u8>,
-    },
+    /// JSON. Boxed, for two variants of this size would make all columns larger.
+    Json(Box<JsonValues>),
+}
+
+/// JSON values in their stored form, laid out as strings are.
+#[derive(Clone, Debug)]
+pub struct JsonValues {
+    offsets: Vec<u32>,
+    data: Vec<u8>,
+}
+
+impl JsonValues {
+    fn new(capacity: usize) -> Self {
+        Self { offsets: first_offset(capacity), data: Vec::new() }
+    }
+
+    fn push(&mut self, stored: &[u8]) {
+        self.data.extend_from_slice(stored);
+        self.offsets.push(string_end(self.data.len()));
+    }
+
+    fn get(&self, i: usize) -> &[u8] {
+        &self.data[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+    }
 }
 
 /// A column of values.
@@ -59,9 +76,9 @@ pub struct Column {
     nulls: Bitmap,
 }
 
-/// Runs the same code for the vector of each fixed-width variant and other code for byte strings.
+/// Runs the same code for the vector of each fixed-width variant and other code for byte strings and JSON.
 macro_rules! each_variant {
-    ($data:expr, $values:ident => $fixed:expr, ($offsets:ident, $bytes:ident) => $strings:expr) => {
+    ($data:expr, $parts:expr, $values:ident => $fixed:expr, ($offsets:ident, $bytes:ident) => $strings:expr) => {
         match $data {
             ColumnData::Int($values) => $fixed,
             ColumnData::UInt($values) => $fixed,
@@ -70,7 +87,11 @@ macro_rules! each_variant {
             ColumnData::Decimal($values) => $fixed,
             ColumnData::Time($values) => $fixed,
             ColumnData::Duration($values) => $fixed,
-            ColumnData::Bytes { offsets: $offsets, data: $bytes } | ColumnData::Json { offsets: $offsets, data: $bytes } => $strings,
+            ColumnData::Bytes { offsets: $offsets, data: $bytes } => $strings,
+            ColumnData::Json(json) => {
+                let ($offsets, $bytes) = $parts(json);
+                $strings
+            }
         }
     };
 }
@@ -117,12 +138,12 @@ impl ColumnData {
             Self::Bytes { .. } => "Bytes",
             Self::Time(_) => "Time",
             Self::Duration(_) => "Duration",
-            Self::Json { .. } => "Json",
+            Self::Json(_) => "Json",
         }
     }
 
     fn len(&self) -> usize {
-        each_variant!(self, values => values.len(), (offsets, _data) => offsets.len() - 1)
+        each_variant!(self, json_parts, values => values.len(), (offsets, _data) => offsets.len() - 1)
     }
 }
 
@@ -144,7 +165,7 @@ impl Column {
             TypeKind::Decimal => ColumnData::Decimal(Vec::with_capacity(capacity)),
             TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => ColumnData::Time(Vec::with_capacity(capacity)),
             TypeKind::Time => ColumnData::Duration(Vec::with_capacity(capacity)),
-            TypeKind::Json => ColumnData::Json { offsets: first_offset(capacity), data: Vec::new() },
+            TypeKind::Json => ColumnData::Json(Box::new(JsonValues::new(capacity))),
             _ => ColumnData::Bytes { offsets: first_offset(capacity), data: Vec::new() },
         };
         Self { data, nulls: Bitmap::new() }
@@ -180,7 +201,7 @@ impl Column {
             ColumnData::Time(_) => ColumnData::Time(Vec::with_capacity(capacity)),
             ColumnData::Duration(_) => ColumnData::Duration(Vec::with_capacity(capacity)),
             ColumnData::Bytes { .. } => ColumnData::Bytes { offsets: first_offset(capacity), data: Vec::new() },
-            ColumnData::Json { .. } => ColumnData::Json { offsets: first_offset(capacity), data: Vec::new() },
+            ColumnData::Json(_) => ColumnData::Json(Box::new(JsonValues::new(capacity))),
         };
         Self { data, nulls: Bitmap::new() }
     }
@@ -251,7 +272,7 @@ impl Column {
             ColumnData::Bytes { offsets, data } => DatumRef::Bytes(&data[offsets[i] as usize..offsets[i + 1] as usize]),
             ColumnData::Time(values) => DatumRef::Time(values[i]),
             ColumnData::Duration(values) => DatumRef::Duration(values[i]),
-            ColumnData::Json { offsets, data } => DatumRef::Json(&data[offsets[i] as usize..offsets[i + 1] as usize]),
+            ColumnData::Json(values) => DatumRef::Json(values.get(i)),
         }
     }
 
@@ -292,9 +313,8 @@ impl Column {
     #[inline]
     pub fn push_json(&mut self, stored: &[u8]) {
         match &mut self.data {
-            ColumnData::Json { offsets, data } => {
-                data.extend_from_slice(stored);
-                offsets.push(string_end(data.len()));
+            ColumnData::Json(values) => {
+                values.push(stored);
                 self.nulls.push(false);
             }
             other => wrong_type("Json", other),
@@ -330,7 +350,8 @@ impl Column {
             ColumnData::Float(values) => values.push(0.0),
             ColumnData::Double(values) => values.push(0.0),
             ColumnData::Decimal(values) => values.push(Decimal::ZERO),
-            ColumnData::Bytes { offsets, data } | ColumnData::Json { offsets, data } => offsets.push(data.len() as u32),
+            ColumnData::Bytes { offsets, data } => offsets.push(data.len() as u32),
+            ColumnData::Json(values) => values.push(&[]),
             ColumnData::Time(values) => values.push(Time::zero(TimeKind::DateTime, 0)),
             ColumnData::Duration(values) => values.push(Duration::ZERO),
         }
@@ -359,10 +380,7 @@ impl Column {
             (ColumnData::Float(values), DatumRef::Float(value)) => values.push(value),
             (ColumnData::Time(values), DatumRef::Time(value)) => values.push(value),
             (ColumnData::Duration(values), DatumRef::Duration(value)) => values.push(value),
-            (ColumnData::Json { offsets, data }, DatumRef::Json(value)) => {
-                data.extend_from_slice(value);
-                offsets.push(string_end(data.len()));
-            }
+            (ColumnData::Json(values), DatumRef::Json(value)) => values.push(value),
             _ => return self.push_adapted(value),
         }
         self.nulls.push(false);
@@ -400,8 +418,7 @@ impl Column {
             (ColumnData::Decimal(to), ColumnData::Decimal(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
             (ColumnData::Time(to), ColumnData::Time(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
             (ColumnData::Duration(to), ColumnData::Duration(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
-            (ColumnData::Bytes { offsets, data }, ColumnData::Bytes { offsets: from_offsets, data: from })
-            | (ColumnData::Json { offsets, data }, ColumnData::Json { offsets: from_offsets, data: from }) => {
+            (ColumnData::Bytes { offsets, data }, ColumnData::Bytes { offsets: from_offsets, data: from }) => {
                 offsets.reserve(rows.len());
                 for &row in rows {
                     let row = row as usize;
@@ -428,8 +445,7 @@ impl Column {
             (ColumnData::Decimal(to), ColumnData::Decimal(from)) => to.extend_from_slice(&from[start..end]),
             (ColumnData::Time(to), ColumnData::Time(from)) => to.extend_from_slice(&from[start..end]),
             (ColumnData::Duration(to), ColumnData::Duration(from)) => to.extend_from_slice(&from[start..end]),
-            (ColumnData::Bytes { offsets, data }, ColumnData::Bytes { offsets: from_offsets, data: from })
-            | (ColumnData::Json { offsets, data }, ColumnData::Json { offsets: from_offsets, data: from }) => {
+            (ColumnData::Bytes { offsets, data }, ColumnData::Bytes { offsets: from_offsets, data: from }) => {
                 let (first, last) = (from_offsets[start] as usize, from_offsets[end] as usize);
                 let shift = data.len();
                 data.extend_from_slice(&from[first..last]);
@@ -450,7 +466,7 @@ impl Column {
         if rows >= self.len() {
             return;
         }
-        each_variant!(&mut self.data, values => values.truncate(rows), (offsets, data) => {
+        each_variant!(&mut self.data, json_parts_mut, values => values.truncate(rows), (offsets, data) => {
             offsets.truncate(rows + 1);
             data.truncate(offsets[rows] as usize);
         });
@@ -459,7 +475,7 @@ impl Column {
 
     /// Removes all rows, keeps the memory.
     pub fn clear(&mut self) {
-        each_variant!(&mut self.data, values => values.clear(), (offsets, data) => {
+        each_variant!(&mut self.data, json_parts_mut, values => values.clear(), (offsets, data) => {
             offsets.truncate(1);
             data.clear();
         });
@@ -477,8 +493,16 @@ impl Column {
         fn of<T>(values: &Vec<T>) -> usize {
             values.capacity() * size_of::<T>()
         }
-        self.nulls.memory_bytes() + each_variant!(&self.data, values => of(values), (offsets, data) => of(offsets) + of(data))
+        self.nulls.memory_bytes() + each_variant!(&self.data, json_parts, values => of(values), (offsets, data) => of(offsets) + of(data))
     }
+}
+
+fn json_parts(values: &JsonValues) -> (&Vec<u32>, &Vec<u8>) {
+    (&values.offsets, &values.data)
+}
+
+fn json_parts_mut(values: &mut JsonValues) -> (&mut Vec<u32>, &mut Vec<u8>) {
+    (&mut values.offsets, &mut values.data)
 }
 
 /// The offsets of a string column without rows.

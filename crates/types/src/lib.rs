@@ -45,7 +45,7 @@ pub use convert::ConvertMode;
 pub use datum::{Datum, DatumRef};
 pub use decimal::Decimal;
 pub use error::{Error, Result};
-pub use json::{Json, JsonRef};
 pub use field_type::{EvalType, FieldType, TypeFlags, TypeKind};
+pub use json::{Json, JsonRef};
 pub use mysql_error::{ErrorCode, MysqlError};
 pub use time::{DateMode, Duration, Time, TimeKind, TimeParts, TimeZone};

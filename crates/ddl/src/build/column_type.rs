@@ -123,6 +123,11 @@ impl BuildContext<'_> {
     }
 }
 
+/// The column types of MySQL's grammar, and whether tables here can have them.
+pub fn supported_types() -> Vec<(&'static str, bool)> {
+    TypeName::ALL.iter().map(|name| (name.name(), kind_of(*name).is_ok())).collect()
+}
+
 fn kind_of(name: TypeName) -> Result<TypeKind> {
     Ok(match name {
         TypeName::TinyInt => TypeKind::TinyInt,
@@ -226,5 +231,7 @@ fn bit(column: &str, ty: &ColumnType, field: &mut FieldType) -> Result<()> {
         return Err(Error::TooBigDisplayWidth { column: column.to_owned(), max: 64 });
     }
     field.flen = bits.max(1) as i32;
+    // Bits have no sign, which arithmetic with them asks for; it is not shown.
+    field.unsigned = true;
     Ok(())
 }

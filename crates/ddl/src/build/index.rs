@@ -147,7 +147,7 @@ fn key_bytes(ty: &FieldType, prefix_len: Option<u32>) -> u32 {
 /// Bytes a column takes in MySQL's row format, which limits the length of rows.
 pub fn row_bytes(ty: &FieldType) -> u32 {
     match ty.tp {
-        _ if ty.tp.is_blob() => 12,
+        _ if ty.tp.is_blob() || ty.tp == TypeKind::Json => 12,
         TypeKind::VarChar | TypeKind::VarBinary => {
             let bytes = key_bytes(ty, None);
             bytes + if bytes > 255 { 2 } else { 1 }

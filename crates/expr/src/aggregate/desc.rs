@@ -79,6 +79,11 @@ impl AggKind {
         NAMES.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, k)| *k)
     }
 
+    /// The SQL names of all aggregate functions.
+    pub fn function_names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().filter(|(_, kind)| *kind != AggKind::FirstRow).map(|(name, _)| *name)
+    }
+
     /// The name in EXPLAIN.
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|(_, k)| *k == self).map_or("", |(n, _)| n)

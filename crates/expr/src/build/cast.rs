@@ -41,7 +41,8 @@ pub fn build_assignment(arg: Expr, column: &FieldType, ctx: &BuildCtx<'_>) -> Re
     let from = arg.field_type();
     let is_text = column.tp.is_string() || is_named_type(column.tp);
     let bits_as_text = from.tp == TypeKind::Bit && column.tp.is_string();
-    if (is_named(&arg) && (is_text || column.tp == TypeKind::Json) && (from.tp != column.tp || from.elems != column.elems)) || bits_as_text {
+    if (is_named(&arg) && (is_text || column.tp == TypeKind::Json) && (from.tp != column.tp || from.elems != column.elems)) || bits_as_text
+    {
         let collation = if bits_as_text { Collation::Binary } else { from.collation };
         return to_string_always(arg, collation, ctx);
     }

@@ -35,7 +35,7 @@ fn documents_are_read_by_path() {
         json_extract('[1, 2', '$[0]') => error 3141
         json_extract(1, '$[0]') => error 3146
         json_extract('[1]', '[0]') => error 3143
-        json_unquote(json_extract('{"a": "x\ty"}', '$.a')) => x	y
+        json_unquote(json_extract('{"a": "x\\ty"}', '$.a')) => x	y
         json_keys('{"a": 1, "b": {"c": 30}}') => ["a", "b"]
         json_keys('{"a": 1, "b": {"c": 30}}', '$.b') => ["c"]
         json_keys('[1]') => NULL
@@ -155,7 +155,45 @@ fn json_is_cast_and_compared() {
     let ctx = context();
     answer_in(&ctx, "cast(cast('\"abc\"' as json) as signed)");
     let warning = ctx.warnings.take().remove(0);
-    assert_eq!((warning.code, warning.message.as_str()), (3156, "Invalid JSON value for CAST to INTEGER from column cast_as_json at row 1"));
+    assert_eq!(
+        (warning.code, warning.message.as_str()),
+        (3156, "Invalid JSON value for CAST to INTEGER from column cast_as_json at row 1")
+    );
+}
+
+#[test]
+fn documents_are_held_against_schemas() {
+    // The manual's example: a place on earth.
+    const PLACE: &str = r#"'{"type": "object", "properties": {"latitude": {"type": "number", "minimum": -90, "maximum": 90}, "longitude": {"type": "number"}}, "required": ["latitude", "longitude"]}'"#;
+    let valid = |document: &str| answer_in(&context(), &format!("json_schema_valid({PLACE}, '{document}')"));
+    assert_eq!(valid(r#"{"latitude": 63.444697, "longitude": 10.445118}"#), "1");
+    assert_eq!(valid(r#"{"latitude": 63.444697}"#), "0");
+    assert_eq!(valid(r#"{"latitude": 310.444697, "longitude": 10}"#), "0");
+    let report = |document: &str| answer_in(&context(), &format!("json_schema_validation_report({PLACE}, '{document}')"));
+    assert_eq!(report(r#"{"latitude": 1, "longitude": 1}"#), r#"{"valid": true}"#);
+    assert_eq!(
+        report(r#"{"latitude": 163.444697, "longitude": 10}"#),
+        r##"{"valid": false, "reason": "The JSON document location '#/latitude' failed requirement 'maximum' at JSON Schema location '#/properties/latitude'", "schema-location": "#/properties/latitude", "document-location": "#/latitude", "schema-failed-keyword": "maximum"}"##
+    );
+    check(
+        r##"json_schema_valid('{"enum": [1, "a"]}', '"a"') => 1
+        json_schema_valid('{"enum": [1, "a"]}', '2') => 0
+        json_schema_valid('{"items": {"type": "integer"}, "uniqueItems": true}', '[1, 2]') => 1
+        json_schema_valid('{"items": {"type": "integer"}, "uniqueItems": true}', '[1, 1]') => 0
+        json_schema_valid('{"items": [{"type": "string"}], "additionalItems": false}', '["a", 1]') => 0
+        json_schema_valid('{"oneOf": [{"type": "string"}, {"minLength": 2}]}', '"ab"') => 0
+        json_schema_valid('{"anyOf": [{"type": "string"}, {"type": "null"}]}', 'null') => 1
+        json_schema_valid('{"not": {"type": "null"}}', 'null') => 0
+        json_schema_valid('{"definitions": {"n": {"type": "number"}}, "items": {"$ref": "#/definitions/n"}}', '["x"]') => 0
+        json_schema_valid('{"$ref": "http://example.com/x"}', '1') => error 1235
+        json_schema_valid('{"additionalProperties": false, "properties": {"a": {}}, "patternProperties": {"^x_": {}}}', '{"a": 1, "x_b": 2}') => 1
+        json_schema_valid('{"additionalProperties": false, "properties": {"a": {}}}', '{"b": 1}') => 0
+        json_schema_valid('{"dependencies": {"a": ["b"]}}', '{"a": 1}') => 0
+        json_schema_valid('{"multipleOf": 0.5, "exclusiveMinimum": true, "minimum": 1}', '1.5') => 1
+        json_schema_valid('{"exclusiveMinimum": true, "minimum": 1}', '1') => 0
+        json_schema_valid('{"pattern": "^a+$"}', '"aab"') => 0
+        json_schema_valid('[]', '1') => error 3853"##,
+    );
 }
 
 #[test]

@@ -29,7 +29,9 @@ pub fn to_json(datum: DatumRef<'_>, from: &FieldType, zone: &TimeZone) -> Json {
             Json::Opaque { mysql_type, bytes: bytes.to_vec() }
         }
         DatumRef::Bytes(bytes) => text(bytes.to_vec()),
-        DatumRef::Time(value) if value.kind() == TimeKind::Timestamp => Json::Time(value.to_zone(zone).with_kind(TimeKind::DateTime, value.fsp())),
+        DatumRef::Time(value) if value.kind() == TimeKind::Timestamp => {
+            Json::Time(value.to_zone(zone).with_kind(TimeKind::DateTime, value.fsp()))
+        }
         DatumRef::Time(value) => Json::Time(value),
         DatumRef::Duration(value) => Json::Duration(value),
         DatumRef::Json(stored) => JsonRef::new(stored).to_json(),

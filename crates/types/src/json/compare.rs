@@ -36,7 +36,9 @@ fn number(scalar: &Scalar<'_>) -> (f64, i128) {
         Scalar::Int(value) => (*value as f64, i128::from(*value)),
         Scalar::UInt(value) => (*value as f64, i128::from(*value)),
         Scalar::Double(value) => (*value + 0.0, *value as i128),
-        Scalar::Decimal(value) => (value.to_f64() + 0.0, value.round(0, RoundMode::Truncate).to_unscaled(0).unwrap_or(value.to_f64() as i128)),
+        Scalar::Decimal(value) => {
+            (value.to_f64() + 0.0, value.round(0, RoundMode::Truncate).to_unscaled(0).unwrap_or(value.to_f64() as i128))
+        }
         _ => (0.0, 0),
     }
 }

@@ -148,6 +148,13 @@ impl JsonError {
         self
     }
 
+    /// Names the table before the column, where messages do.
+    pub fn set_table(&mut self, table: &str) {
+        if let Self::Text { column, .. } = self {
+            *column = format!("{table}.{column}");
+        }
+    }
+
     /// Says that a text which is not JSON was an argument of a function; other errors stay as they are.
     #[must_use]
     pub fn in_argument(self, argument: usize, function: &'static str) -> Self {

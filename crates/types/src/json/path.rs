@@ -163,7 +163,9 @@ fn collect<'a>(value: JsonRef<'a>, legs: &[Leg], trail: &mut Vec<Step<'a>>, visi
             };
             if !value.is_array() {
                 // An array of itself alone.
-                return if cells(1).contains(&0) { collect(value, rest, trail, visit) };
+                return if cells(1).contains(&0) {
+                    collect(value, rest, trail, visit)
+                };
             }
             cells(value.len()).for_each(|i| {
                 if let Some(element) = value.element(i) {

@@ -28,7 +28,9 @@ fn reference(json: &Json) -> serde_json::Value {
         Json::Double(value) => (*value).into(),
         Json::String(text) => text.as_str().into(),
         Json::Array(items) => items.iter().map(reference).collect::<Vec<_>>().into(),
-        Json::Object(members) => members.iter().map(|(key, value)| (key.clone(), reference(value))).collect::<serde_json::Map<_, _>>().into(),
+        Json::Object(members) => {
+            members.iter().map(|(key, value)| (key.clone(), reference(value))).collect::<serde_json::Map<_, _>>().into()
+        }
         other => panic!("{other:?} has no text that JSON reads back"),
     }
 }
@@ -133,7 +135,10 @@ fn the_layout_is_that_of_tidb() {
 fn values_print_as_in_mysql() {
     for (text, out) in [
         ("{\"bb\":1,\"a\":[1,2.0,{}],\"bb\":2}", "{\"a\": [1, 2.0, {}], \"bb\": 2}"),
-        ("[1e3, 1e20, -0.5, 18446744073709551615, 18446744073709551616]", "[1000.0, 1e20, -0.5, 18446744073709551615, 1.8446744073709552e19]"),
+        (
+            "[1e3, 1e20, -0.5, 18446744073709551615, 18446744073709551616]",
+            "[1000.0, 1e20, -0.5, 18446744073709551615, 1.8446744073709552e19]",
+        ),
         ("\"\\u00e9\\n\\u0001\\\"/\"", "\"é\\n\\u0001\\\"/\""),
         (" [ ] ", "[]"),
         ("\"\\ud83d\\ude00\"", "\"😀\""),
@@ -236,8 +241,14 @@ fn documents_change_as_the_manual_says() {
     };
     let path = |text: &str| JsonPath::parse(text).expect("a path");
     assert_eq!(change("[\"a\", [\"b\", \"c\"], \"d\"]", &|json| json.remove(&path("$[1]"))), "[\"a\", \"d\"]");
-    assert_eq!(change("[\"a\", [\"b\", \"c\"], \"d\"]", &|json| json.append(&path("$[1]"), Json::Int(1))), "[\"a\", [\"b\", \"c\", 1], \"d\"]");
-    assert_eq!(change("[\"a\", [\"b\", \"c\"], \"d\"]", &|json| json.append(&path("$[0]"), Json::Int(2))), "[[\"a\", 2], [\"b\", \"c\"], \"d\"]");
+    assert_eq!(
+        change("[\"a\", [\"b\", \"c\"], \"d\"]", &|json| json.append(&path("$[1]"), Json::Int(1))),
+        "[\"a\", [\"b\", \"c\", 1], \"d\"]"
+    );
+    assert_eq!(
+        change("[\"a\", [\"b\", \"c\"], \"d\"]", &|json| json.append(&path("$[0]"), Json::Int(2))),
+        "[[\"a\", 2], [\"b\", \"c\"], \"d\"]"
+    );
     let cells = "[\"a\", {\"b\": [1, 2]}, [3, 4]]";
     assert_eq!(change(cells, &|json| json.insert_cell(&path("$[1]"), Json::string("x"))), "[\"a\", \"x\", {\"b\": [1, 2]}, [3, 4]]");
     assert_eq!(change(cells, &|json| json.insert_cell(&path("$[100]"), Json::string("x"))), "[\"a\", {\"b\": [1, 2]}, [3, 4], \"x\"]");
@@ -249,7 +260,26 @@ fn documents_change_as_the_manual_says() {
 
 #[test]
 fn kinds_and_numbers_are_ordered_as_the_manual_says() {
-    let ascending = ["null", "-1e30", "-1", "0", "0.5", "9007199254740992", "9007199254740993", "18446744073709551615", "\"\"", "\"a\"", "\"b\"", "{}", "[]", "[1]", "[1, 2]", "[2]", "false", "true"];
+    let ascending = [
+        "null",
+        "-1e30",
+        "-1",
+        "0",
+        "0.5",
+        "9007199254740992",
+        "9007199254740993",
+        "18446744073709551615",
+        "\"\"",
+        "\"a\"",
+        "\"b\"",
+        "{}",
+        "[]",
+        "[1]",
+        "[1, 2]",
+        "[2]",
+        "false",
+        "true",
+    ];
     for pair in ascending.windows(2) {
         let (a, b) = (stored(pair[0]), stored(pair[1]));
         assert_eq!(JsonRef::new(&a).compare(&JsonRef::new(&b)), Ordering::Less, "{pair:?}");

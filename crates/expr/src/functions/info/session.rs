@@ -42,7 +42,18 @@ pub(super) const SPECIALS: &[Special] = &[
 
 /// A number of bytes as sys.format_bytes and performance_schema print it.
 fn format_bytes(bytes: f64) -> String {
-    scaled(bytes, &[("bytes", 1.0), ("KiB", 1024.0), ("MiB", 1024f64.powi(2)), ("GiB", 1024f64.powi(3)), ("TiB", 1024f64.powi(4)), ("PiB", 1024f64.powi(5)), ("EiB", 1024f64.powi(6))])
+    scaled(
+        bytes,
+        &[
+            ("bytes", 1.0),
+            ("KiB", 1024.0),
+            ("MiB", 1024f64.powi(2)),
+            ("GiB", 1024f64.powi(3)),
+            ("TiB", 1024f64.powi(4)),
+            ("PiB", 1024f64.powi(5)),
+            ("EiB", 1024f64.powi(6)),
+        ],
+    )
 }
 
 /// A number of picoseconds.

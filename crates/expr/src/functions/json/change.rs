@@ -83,7 +83,10 @@ fn preserve(a: &Args<'_>) -> Result<Datum> {
 }
 
 fn deprecated_merge(a: &Args<'_>) -> Result<Datum> {
-    a.warn(1287, "'JSON_MERGE' is deprecated and will be removed in a future release. Please use JSON_MERGE_PRESERVE/JSON_MERGE_PATCH instead");
+    a.warn(
+        1287,
+        "'JSON_MERGE' is deprecated and will be removed in a future release. Please use JSON_MERGE_PRESERVE/JSON_MERGE_PATCH instead",
+    );
     preserve(a)
 }
 

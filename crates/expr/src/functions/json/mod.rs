@@ -7,6 +7,7 @@
 //! | `search` | JSON_CONTAINS, JSON_CONTAINS_PATH, JSON_OVERLAPS, MEMBER OF, JSON_SEARCH |
 //! | `change` | JSON_SET, JSON_INSERT, JSON_REPLACE, JSON_REMOVE, JSON_ARRAY_APPEND, JSON_ARRAY_INSERT, the merges |
 //! | `value` | JSON_VALUE |
+//! | `schema` | JSON_SCHEMA_VALID, JSON_SCHEMA_VALIDATION_REPORT |
 //!
 //! An argument that is a *document* may be a text, which is parsed (error 3141 if it is no JSON, 3146 if it is no text). An argument that is a
 //! *value* is taken as it is: a text becomes a JSON string, a truth value `true` or `false`, NULL `null`.
@@ -14,6 +15,7 @@
 mod change;
 mod create;
 mod read;
+mod schema;
 mod search;
 pub(crate) mod value;
 
@@ -26,7 +28,7 @@ use super::{Args, Builtin};
 use crate::error::{Error, Result};
 
 /// The tables of this family.
-pub(super) const TABLES: &[&[Builtin]] = &[create::TABLE, read::TABLE, search::TABLE, change::TABLE];
+pub(super) const TABLES: &[&[Builtin]] = &[create::TABLE, read::TABLE, search::TABLE, change::TABLE, schema::TABLE];
 
 impl<'a> Args<'a> {
     fn function(&self) -> &'static str {

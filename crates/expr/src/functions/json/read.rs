@@ -13,7 +13,13 @@ pub(super) const TABLE: &[Builtin] = &[
     Builtin::new("json_keys", (1, 2), &[Want::Any, Want::Raw], |_| rt::json(), keys),
     Builtin::new("json_length", (1, 2), &[Want::Any, Want::Raw], |_| rt::int_of(10), length),
     Builtin::new("json_depth", (1, 1), &[Want::Any], |_| rt::int_of(10), |a| int(JsonRef::new(&a.document(0)?).depth())),
-    Builtin::new("json_type", (1, 1), &[Want::Any], |s| s.connection_string(51), |a| Ok(Datum::from(JsonRef::new(&a.document(0)?).kind().name()))),
+    Builtin::new(
+        "json_type",
+        (1, 1),
+        &[Want::Any],
+        |s| s.connection_string(51),
+        |a| Ok(Datum::from(JsonRef::new(&a.document(0)?).kind().name())),
+    ),
     Builtin::new("json_valid", (1, 1), &[Want::Any], |_| rt::boolean(), valid),
     Builtin::new("json_storage_size", (1, 1), &[Want::Any], |_| rt::int_of(10), |a| int(JsonRef::new(&a.document(0)?).storage_bytes())),
     // Values are never updated in place, so nothing is free within them.
@@ -47,7 +53,9 @@ fn subject<'d>(a: &Args<'_>, document: &'d [u8]) -> Result<Option<JsonRef<'d>>> 
 fn keys(a: &Args<'_>) -> Result<Datum> {
     let document = a.document(0)?;
     match subject(a, &document)? {
-        Some(object) if object.is_object() => stored(&Json::Array(object.members().into_iter().map(|(key, _)| Json::string(key)).collect())),
+        Some(object) if object.is_object() => {
+            stored(&Json::Array(object.members().into_iter().map(|(key, _)| Json::string(key)).collect()))
+        }
         _ => Ok(Datum::Null),
     }
 }

@@ -30,10 +30,9 @@ fn contains(a: &Args<'_>) -> Result<Datum> {
 /// element; a scalar in an equal one.
 fn is_contained(candidate: &JsonRef<'_>, target: &JsonRef<'_>) -> bool {
     match (target.scalar(), candidate.scalar()) {
-        (Scalar::Object, Scalar::Object) => candidate
-            .members()
-            .into_iter()
-            .all(|(key, wanted)| target.member(key).is_some_and(|found| is_contained(&wanted, &found))),
+        (Scalar::Object, Scalar::Object) => {
+            candidate.members().into_iter().all(|(key, wanted)| target.member(key).is_some_and(|found| is_contained(&wanted, &found)))
+        }
         (Scalar::Array, Scalar::Array) => candidate.elements().all(|wanted| has_element(target, &wanted)),
         (Scalar::Array, _) => has_element(target, candidate),
         (Scalar::Object, _) | (_, Scalar::Object | Scalar::Array) => false,

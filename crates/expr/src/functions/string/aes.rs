@@ -151,7 +151,11 @@ fn run(a: &Args<'_>, encrypts: bool) -> Result<Datum> {
         return Ok(Datum::Null);
     }
     let cipher = Cipher::new(a.bytes(1), mode.key_bytes);
-    let done = if encrypts { Some(encrypt(&cipher, mode.chaining, vector, a.bytes(0))) } else { decrypt(&cipher, mode.chaining, vector, a.bytes(0)) };
+    let done = if encrypts {
+        Some(encrypt(&cipher, mode.chaining, vector, a.bytes(0)))
+    } else {
+        decrypt(&cipher, mode.chaining, vector, a.bytes(0))
+    };
     Ok(done.map_or(Datum::Null, Datum::Bytes))
 }
 
@@ -259,7 +263,8 @@ mod tests {
     /// NIST SP 800-38A, appendix F, key 2b7e…, first block.
     #[test]
     fn modes_encrypt_as_in_the_standard_and_decrypt_their_own_text() {
-        let hex = |text: &str| -> Vec<u8> { (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).expect("hex")).collect() };
+        let hex =
+            |text: &str| -> Vec<u8> { (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).expect("hex")).collect() };
         let key = hex("2b7e151628aed2a6abf7158809cf4f3c");
         let vector: [u8; BLOCK] = hex("000102030405060708090a0b0c0d0e0f").try_into().expect("a block");
         let text = hex("6bc1bee22e409f96e93d7e117393172a");
