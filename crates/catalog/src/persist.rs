@@ -21,8 +21,17 @@ pub mod datum {
         Decimal(String),
         Text(String),
         Hex(String),
-        Time { kind: Kind, packed: u64, fsp: u8 },
-        Duration { nanos: i64, fsp: u8 },
+        Time {
+            kind: Kind,
+            packed: u64,
+            fsp: u8,
+        },
+        Duration {
+            nanos: i64,
+            fsp: u8,
+        },
+        /// JSON as its text.
+        Json(String),
     }
 
     #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -68,6 +77,7 @@ pub mod datum {
             },
             Datum::Time(v) => Stored::Time { kind: Kind::of(v.kind()), packed: v.packed(), fsp: v.fsp() },
             Datum::Duration(v) => Stored::Duration { nanos: v.nanos(), fsp: v.fsp() },
+            Datum::Json(v) => Stored::Json(String::from_utf8_lossy(&types::JsonRef::new(v).to_text()).into_owned()),
         };
         stored.serialize(serializer)
     }
@@ -86,6 +96,10 @@ pub mod datum {
             Stored::Hex(hex) => Datum::Bytes(unhex(&hex).ok_or_else(|| damaged("binary"))?),
             Stored::Time { kind, packed, fsp } => Datum::Time(Time::from_packed(packed, kind.into(), fsp).ok_or_else(|| damaged("time"))?),
             Stored::Duration { nanos, fsp } => Datum::Duration(Duration::from_nanos(nanos, fsp)),
+            Stored::Json(text) => {
+                let json = types::json::parse(text.as_bytes()).and_then(|json| json.to_binary());
+                Datum::Json(json.map_err(|_| damaged("JSON"))?)
+            }
         })
     }
 

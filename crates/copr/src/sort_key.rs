@@ -176,6 +176,7 @@ fn push_cell(out: &mut Vec<u8>, value: DatumRef<'_>, collation: Collation) {
         DatumRef::Bytes(value) => push_string(out, value, collation),
         DatumRef::Time(value) => number::encode_u64(out, value.packed()),
         DatumRef::Duration(value) => number::encode_i64(out, value.micros()),
+        DatumRef::Json(value) => types::JsonRef::new(value).write_sort_key(out),
     }
 }
 

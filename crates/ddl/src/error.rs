@@ -74,6 +74,24 @@ errors! {
     NoSuchTable { /// The database.
         database: String, /// The table.
         table: String } => codes::ER_NO_SUCH_TABLE, "Table '{database}.{table}' doesn't exist";
+    /// A member of ENUM or SET stands twice.
+    DuplicatedMember { /// The column.
+        column: String, /// The member.
+        value: String, /// `ENUM` or `SET`.
+        kind: &'static str } => codes::ER_DUPLICATED_VALUE_IN_TYPE, "Column '{column}' has duplicated value '{value}' in {kind}";
+    /// More than 64 members of a SET.
+    TooBigSet { /// The column.
+        column: String } => codes::ER_TOO_BIG_SET, "Too many strings for column {column} and SET";
+    /// More than 65535 members of an ENUM.
+    TooBigEnum { /// The column.
+        column: String } => codes::ER_TOO_BIG_ENUM, "Too many enumeration values for column {column}.";
+    /// A member of a SET with a comma.
+    IllegalValueForType { /// `set`.
+        kind: &'static str, /// The member.
+        value: String } => codes::ER_ILLEGAL_VALUE_FOR_TYPE, "Illegal {kind} '{value}' value found during parsing";
+    /// A JSON column in an index.
+    JsonUsedAsKey { /// The column.
+        column: String } => codes::ER_JSON_USED_AS_KEY, "JSON column '{column}' supports indexing only via generated columns on a specified JSON path.";
     /// An identifier has more than 64 characters.
     TooLongIdent { /// It.
         name: String } => codes::ER_TOO_LONG_IDENT, "Identifier name '{name}' is too long";

@@ -30,5 +30,6 @@ mod ownership;
 mod queue;
 pub mod step;
 
+pub use build::supported_types;
 pub use ddl::{Ddl, DdlOutcome, DdlRequest};
 pub use error::{Error, Result};

@@ -135,6 +135,15 @@ impl From<env::Cancelled> for Error {
 }
 
 impl Error {
+    /// Names the table before the column in the errors whose messages do.
+    #[must_use]
+    pub fn in_table(mut self, table: &str) -> Self {
+        if let Error::Types(types::Error::Json(error)) = &mut self {
+            error.set_table(table);
+        }
+        self
+    }
+
     /// Whether the session may run the statement again at a newer timestamp without telling its client.
     pub fn is_retryable(&self) -> bool {
         match self {

@@ -19,6 +19,7 @@ use types::{Collation, Datum, FieldType, TimeZone};
 
 use crate::error::{Error, Result};
 pub use crate::functions::numeric::rand::RandStates;
+use crate::functions::string::aes::BlockMode;
 pub use crate::sql_mode::SqlMode;
 
 /// Who is connected, where, and to what: the answers of USER(), DATABASE(), VERSION(), CONNECTION_ID().
@@ -169,6 +170,19 @@ impl UserVars {
     }
 }
 
+/// How waiting for a lock by name ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockWait {
+    /// The session has it.
+    Taken,
+    /// Another session had it all the time.
+    TimedOut,
+    /// The statement was told to stop.
+    Interrupted,
+    /// Its owner waits, maybe over others, for a lock of this session.
+    Deadlock,
+}
+
 /// What only the running statement's host can do for a function.
 pub trait StatementHost: Send + Sync {
     /// SLEEP(): waits `duration` on the calling (blocking-capable) thread; true if the statement was killed meanwhile.
@@ -176,6 +190,18 @@ pub trait StatementHost: Send + Sync {
 
     /// The statement has been killed or has run out of time.
     fn is_interrupted(&self) -> bool;
+
+    /// GET_LOCK(): takes a lock by name, waiting on the calling thread for `timeout`, or forever.
+    fn get_lock(&self, name: &str, timeout: Option<Duration>) -> LockWait;
+
+    /// RELEASE_LOCK(): whether the session had the lock; `None` if nobody has.
+    fn release_lock(&self, name: &str) -> Option<bool>;
+
+    /// RELEASE_ALL_LOCKS(): how many were given back.
+    fn release_all_locks(&self) -> u64;
+
+    /// IS_USED_LOCK(): the connection that has the lock.
+    fn lock_owner(&self, name: &str) -> Option<u64>;
 }
 
 /// LAST_INSERT_ID(): the value left by earlier statements, and the one that LAST_INSERT_ID(x) sets for later ones.
@@ -242,6 +268,8 @@ pub struct EvalCtx {
     pub max_allowed_packet: u64,
     /// `default_week_format`.
     pub default_week_format: u8,
+    /// `block_encryption_mode`.
+    pub block_encryption_mode: BlockMode,
     /// Where warnings go.
     pub warnings: Arc<Warnings>,
     /// What the statement's host does for SLEEP() and for long loops; none while planning.
@@ -268,6 +296,7 @@ impl Default for EvalCtx {
             group_concat_max_len: 1024,
             max_allowed_packet: 64 << 20,
             default_week_format: 0,
+            block_encryption_mode: BlockMode::default(),
             warnings: Arc::new(Warnings::default()),
             host: None,
             rand: RandStates::default(),

@@ -6,10 +6,11 @@
 
 use types::convert::ConvertMode;
 use types::time::{FSP_UNIT, MICROS_PER_SECOND};
-use types::{Datum, DatumRef, Decimal, EvalType, FieldType, Time, TimeKind};
+use types::{Datum, DatumRef, Decimal, FieldType, Time, TimeKind, TypeKind};
 
 use crate::context::{EvalCtx, SqlMode};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::expr::{Expr, Func};
 
 /// A number as DOUBLE, without warnings; temporal values as their digits.
 pub(crate) fn real(value: DatumRef<'_>) -> f64 {
@@ -31,7 +32,7 @@ pub(crate) fn exact(value: DatumRef<'_>) -> Decimal {
         DatumRef::Duration(v) => v.to_decimal(),
         DatumRef::Bytes(text) => Decimal::parse_prefix(text).value,
         DatumRef::Float(_) | DatumRef::Double(_) => Decimal::from_f64(real(value)).unwrap_or_default(),
-        DatumRef::Null => Decimal::ZERO,
+        DatumRef::Null | DatumRef::Json(_) => Decimal::ZERO,
     }
 }
 
@@ -40,9 +41,10 @@ pub(crate) fn exact(value: DatumRef<'_>) -> Decimal {
 /// # Errors
 /// Values that do not convert, in a strict data change.
 pub(crate) fn cast(value: DatumRef<'_>, from: &FieldType, to: &FieldType, ctx: &EvalCtx) -> Result<Datum> {
-    if to.tp.eval_type() == EvalType::Json {
-        return Err(Error::NotSupported { feature: "JSON".into() });
-    }
+    cast_named(value, from, to, ctx, "")
+}
+
+fn cast_named(value: DatumRef<'_>, from: &FieldType, to: &FieldType, ctx: &EvalCtx, name: &str) -> Result<Datum> {
     let has = |mode| ctx.sql_mode.contains(mode);
     let mode = ConvertMode {
         strict: false,
@@ -55,6 +57,7 @@ pub(crate) fn cast(value: DatumRef<'_>, from: &FieldType, to: &FieldType, ctx: &
     };
     let mut refused = None;
     let converted = types::convert::cast(value, from, to, mode, &ctx.time_zone, &mut |error| {
+        let error = error.at_column(name, 1);
         if ctx.is_strict() {
             refused.get_or_insert(error);
         } else {
@@ -64,6 +67,34 @@ pub(crate) fn cast(value: DatumRef<'_>, from: &FieldType, to: &FieldType, ctx: &
     match refused {
         Some(error) => Err(error.into()),
         None => Ok(converted),
+    }
+}
+
+/// The value of an operand as a CAST makes it; what JSON has to do with is different for casts that are written and those an operation needs.
+///
+/// # Errors
+/// As [`cast`]; texts that are not JSON.
+pub(crate) fn cast_operand(value: DatumRef<'_>, arg: &Expr, to: &FieldType, explicit: bool, ctx: &EvalCtx) -> Result<Datum> {
+    let from = arg.field_type();
+    match (value, to.tp) {
+        (DatumRef::Json(stored), TypeKind::Json) => Ok(Datum::Json(stored.to_vec())),
+        (DatumRef::Bytes(text), TypeKind::Json) if explicit && from.is_text() => {
+            let json = types::json::parse(text).map_err(|error| error.in_argument(1, "cast_as_json"))?;
+            Ok(Datum::Json(json.to_binary()?))
+        }
+        (DatumRef::Json(_), _) => cast_named(value, from, to, ctx, &operand_name(arg)),
+        _ => cast(value, from, to, ctx),
+    }
+}
+
+/// The name by which messages about casts of JSON values call an operand.
+fn operand_name(arg: &Expr) -> String {
+    match arg {
+        Expr::Column { name: Some(name), .. } => name.rsplit('.').next().unwrap_or_default().to_owned(),
+        Expr::Call(call) if matches!(call.func, Func::Cast { .. }) => "cast_as_json".to_owned(),
+        Expr::Call(call) => call.func.name().to_owned(),
+        // A constant was a cast before it was evaluated.
+        _ => "cast_as_json".to_owned(),
     }
 }
 
@@ -91,6 +122,7 @@ fn type_of(value: &Datum) -> FieldType {
             TimeKind::Timestamp => FieldType::timestamp(t.fsp()),
         },
         Datum::Duration(d) => FieldType::time(d.fsp()),
+        Datum::Json(_) => FieldType::new(types::TypeKind::Json),
     }
 }
 

@@ -41,6 +41,7 @@ fn write_constant(f: &mut fmt::Formatter<'_>, value: &Datum, class: EvalType) ->
         },
         Datum::Time(v) => write!(f, "'{v}'"),
         Datum::Duration(v) => write!(f, "'{v}'"),
+        Datum::Json(v) => write!(f, "'{}'", String::from_utf8_lossy(&types::JsonRef::new(v).to_text())),
     }
 }
 

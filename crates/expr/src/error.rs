@@ -14,6 +14,17 @@ pub enum Error {
     /// A value could not be converted or computed by the type system.
     #[error("{0}")]
     Types(#[from] types::Error),
+    /// JSON texts, values and paths.
+    #[error("{0}")]
+    Json(#[from] types::json::JsonError),
+    /// An argument of a type that the function does not take (3064).
+    #[error("Incorrect type for argument {argument} in function {function}.")]
+    ArgumentType {
+        /// Which argument, from 1.
+        argument: usize,
+        /// The function's name.
+        function: &'static str,
+    },
     /// No built-in function has this name (1305).
     #[error("FUNCTION {} does not exist", qualified(.database, .name))]
     UnknownFunction {
@@ -138,6 +149,31 @@ pub enum Error {
         /// The function's name.
         function: &'static str,
     },
+    /// A JSON argument that must be an object (3853).
+    #[error("Invalid JSON type in argument {argument} to function {function}; an object is required.")]
+    JsonObjectRequired {
+        /// Which argument, from 1.
+        argument: usize,
+        /// The function's name.
+        function: &'static str,
+    },
+    /// A name that no lock can have (3057).
+    #[error("Incorrect user-level lock name '{name}'.")]
+    WrongLockName {
+        /// The name.
+        name: String,
+    },
+    /// Sessions would wait for each other's locks by name forever (3058).
+    #[error(
+        "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition."
+    )]
+    UserLockDeadlock,
+    /// An initialization vector of fewer than 16 bytes (1882).
+    #[error("The initialization vector supplied to {function} is too short. Must be at least 16 bytes long")]
+    ShortInitializationVector {
+        /// The function's name.
+        function: &'static str,
+    },
     /// Bit operators on binary strings of different lengths (3513).
     #[error("Binary operands of bitwise operators must be of equal length")]
     BitStringLengths,
@@ -189,6 +225,8 @@ impl Error {
     pub fn code(&self) -> u16 {
         match self {
             Error::Types(e) => e.code(),
+            Error::Json(e) => e.kind().code,
+            Error::ArgumentType { .. } => 3064,
             Error::UnknownFunction { .. } => 1305,
             Error::WrongArity { .. } => 1582,
             Error::WrongArguments { .. } | Error::MissingParameter { .. } => 1210,
@@ -207,6 +245,10 @@ impl Error {
             Error::RegexpSyntax { code, .. } | Error::BadCastTarget { code, .. } => *code,
             Error::BadFunctionValue { .. } => 1411,
             Error::BitStringLengths => 3513,
+            Error::JsonObjectRequired { .. } => 3853,
+            Error::WrongLockName { .. } => 3057,
+            Error::UserLockDeadlock => 3058,
+            Error::ShortInitializationVector { .. } => 1882,
             Error::InvalidGroupFunction => 1111,
             Error::ResultTooLarge { .. } => 1301,
             Error::Interrupted => 1317,
@@ -218,6 +260,7 @@ impl Error {
     pub fn sqlstate(&self) -> &'static str {
         match self {
             Error::Types(e) => e.sqlstate(),
+            Error::Json(e) => e.kind().sqlstate,
             Error::UnknownFunction { .. }
             | Error::WrongArity { .. }
             | Error::CollationCharsetMismatch { .. }
@@ -228,7 +271,12 @@ impl Error {
             Error::TruncatedWrongValue { .. } | Error::IncorrectValue { .. } => "22007",
             Error::OperandColumns { .. } => "21000",
             Error::Interrupted => "70100",
+            Error::WrongLockName { .. } => "42000",
+            Error::JsonObjectRequired { .. } => "22032",
             Error::WrongArguments { .. }
+            | Error::UserLockDeadlock
+            | Error::ShortInitializationVector { .. }
+            | Error::ArgumentType { .. }
             | Error::MissingParameter { .. }
             | Error::WrongTemporalConstant { .. }
             | Error::IllegalMixOf2 { .. }

@@ -68,10 +68,10 @@ impl Call {
     pub(crate) fn eval(&self, ctx: &EvalCtx, row: RowRef<'_>) -> Result<Datum> {
         match self.func {
             Func::Op(op, class) => ops::eval_row(op, class, self, ctx, row),
-            Func::Cast { .. } => {
+            Func::Cast { explicit } => {
                 let mut slot = Datum::Null;
                 let value = self.args[0].eval_ref(ctx, row, &mut slot)?;
-                convert::cast(value, self.args[0].field_type(), &self.ty, ctx)
+                convert::cast_operand(value, &self.args[0], &self.ty, explicit, ctx)
             }
             Func::Builtin(builtin) => {
                 let mut slots: SmallVec<[Datum; 4]> = SmallVec::new();

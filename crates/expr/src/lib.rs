@@ -43,14 +43,16 @@ pub mod vector;
 
 pub use aggregate::{AggDesc, AggKind, AggMode, AggState, SortKey, new_state};
 pub use build::build_op;
-pub use build::cast::build_cast;
+pub use build::cast::{build_assignment, build_cast};
 pub use build::fold::fold_constants;
 pub use collation::Coercibility;
 pub use context::{
-    BuildCtx, ConnInfo, EvalCtx, LastInsertId, RandStates, SqlMode, StatementHost, UserVars, Warning, WarningLevel, Warnings,
+    BuildCtx, ConnInfo, EvalCtx, LastInsertId, LockWait, RandStates, SqlMode, StatementHost, UserVars, Warning, WarningLevel, Warnings,
 };
 pub use error::{Error, Result};
 pub use expr::{Call, CallData, Expr, Func};
+pub use functions::json::value::{JsonResponse, build_json_value};
+pub use functions::string::aes::BlockMode;
 pub use functions::time::interval::IntervalUnit;
 pub use functions::{build_call, call_waits, is_builtin};
 pub use op::Op;

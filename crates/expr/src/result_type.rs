@@ -2,7 +2,7 @@
 //!
 //! `flen` of a DECIMAL is its precision, of a string its characters, of others the display width.
 
-use types::{Collation, EvalType, FieldType, TypeKind};
+use types::{Collation, EvalType, FieldType, TypeFlags, TypeKind};
 
 use crate::expr::Expr;
 
@@ -32,7 +32,12 @@ pub fn uint() -> FieldType {
 
 /// The type of conditions.
 pub fn boolean() -> FieldType {
-    sized(TypeKind::BigInt, 1)
+    sized(TypeKind::BigInt, 1).with_flags(TypeFlags::TRUTH)
+}
+
+/// JSON.
+pub fn json() -> FieldType {
+    FieldType::new(TypeKind::Json)
 }
 
 /// DOUBLE.

@@ -38,6 +38,10 @@ pub fn write(out: &mut Vec<u8>, value: DatumRef<'_>, ty: &FieldType) {
             out.push(flag::DURATION);
             number::encode_i64(out, value.nanos());
         }
+        DatumRef::Json(value) => {
+            out.push(flag::JSON);
+            out.extend_from_slice(value);
+        }
     }
 }
 

@@ -187,6 +187,7 @@ pub(crate) fn constant(value: &Datum, ty: &FieldType) -> Result<tipb::Expr> {
             number::encode_i64(&mut val, value.nanos());
             (ExprType::MysqlDuration, EvalType::Duration)
         }
+        Datum::Json(_) => return Err(Error::unsupported("a JSON constant")),
     };
     if class != ty.eval_type() || (matches!(value, Datum::Int(_)) && ty.unsigned) {
         return Err(Error::unsupported(format!("a constant {value:?} of type {}", ty.to_sql())));

@@ -25,6 +25,7 @@ use crate::{
     deadlocks::DeadlockHistory,
     persisted,
     plan_cache::SharedPlans,
+    user_locks::UserLocks,
     users::PasswordHasher,
     vars::{Definition, GlobalVars, find},
 };
@@ -72,6 +73,7 @@ pub struct Domain {
     stop: Notify,
     about: Mutex<ServerAbout>,
     deadlocks: DeadlockHistory,
+    user_locks: Arc<UserLocks>,
 }
 
 /// Statistics as the planner asks for them.
@@ -131,6 +133,7 @@ impl Domain {
             stop: Notify::new(),
             about: Mutex::new(about),
             deadlocks: DeadlockHistory::default(),
+            user_locks: Arc::default(),
         });
         stats::store::load(&domain.client, domain.stats()).await?;
         domain.accounts.reload(&domain).await?;
@@ -138,6 +141,11 @@ impl Domain {
         crate::notices::load_variables(&domain).await?;
         *domain.background.lock() = background::start(&domain);
         Ok(domain)
+    }
+
+    /// The locks of GET_LOCK.
+    pub(crate) fn user_locks(&self) -> &Arc<UserLocks> {
+        &self.user_locks
     }
 
     /// Stops what works in the background. Sessions must have ended.

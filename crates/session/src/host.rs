@@ -1,4 +1,4 @@
-//! What only the session can do for a running statement's functions: wait (SLEEP), and say whether it was told to stop.
+//! What only the session can do for a running statement's functions: wait (SLEEP), say whether it was told to stop, take locks by name.
 
 use std::{
     future::Future as _,
@@ -9,11 +9,16 @@ use std::{
 };
 
 use env::CancelToken;
-use expr::StatementHost;
+use expr::{LockWait, StatementHost};
+
+use crate::user_locks::UserLocks;
 
 /// The host of one connection's statements.
 pub(crate) struct Host {
     pub cancel: CancelToken,
+    /// The connection that has the locks by name.
+    pub connection: u64,
+    pub locks: Arc<UserLocks>,
 }
 
 impl StatementHost for Host {
@@ -36,6 +41,28 @@ impl StatementHost for Host {
 
     fn is_interrupted(&self) -> bool {
         self.cancel.check().is_err()
+    }
+
+    fn get_lock(&self, name: &str, timeout: Option<Duration>) -> LockWait {
+        self.locks.get(self.connection, name, timeout, &|| self.is_interrupted())
+    }
+
+    fn release_lock(&self, name: &str) -> Option<bool> {
+        self.locks.release(self.connection, name)
+    }
+
+    fn release_all_locks(&self) -> u64 {
+        self.locks.release_all(self.connection)
+    }
+
+    fn lock_owner(&self, name: &str) -> Option<u64> {
+        self.locks.owner(name)
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.locks.release_all(self.connection);
     }
 }
 

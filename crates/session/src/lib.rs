@@ -46,6 +46,7 @@ mod show;
 mod split;
 mod statements;
 mod transaction;
+mod user_locks;
 mod users;
 pub mod vars;
 mod virtual_tables;

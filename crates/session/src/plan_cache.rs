@@ -126,6 +126,7 @@ pub fn param_type(value: &Datum, collation: Collation) -> FieldType {
             TimeKind::Timestamp => FieldType::timestamp(time.fsp()),
         },
         Datum::Duration(duration) => FieldType::time(duration.fsp()),
+        Datum::Json(_) => FieldType::new(types::TypeKind::Json),
     }
 }
 

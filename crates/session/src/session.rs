@@ -137,7 +137,7 @@ impl Session {
             version: domain.server_version().into(),
         };
         let env = Arc::new(plan_env(&vars, None));
-        let host = Arc::new(Host { cancel: handle.token().clone() });
+        let host = Arc::new(Host { cancel: handle.token().clone(), connection: handle.id().0, locks: domain.user_locks().clone() });
         Self {
             mdl: domain.catalog().mdl().register(handle.id()),
             domain: domain.clone(),
@@ -266,6 +266,7 @@ impl Session {
         self.prepared.clear();
         self.named.clear();
         self.user_vars.clear();
+        self.domain.user_locks().release_all(self.connection.id);
         self.last_insert_id = Arc::default();
         self.diagnostics.clear();
         self.next_txn = NextTxn::default();
@@ -373,6 +374,7 @@ impl Session {
             group_concat_max_len: hot.group_concat_max_len,
             max_allowed_packet: hot.max_allowed_packet,
             default_week_format: hot.default_week_format,
+            block_encryption_mode: hot.block_encryption_mode,
             warnings: self.warnings.clone(),
             host: Some(self.host.clone()),
             rand: RandStates::default(),

@@ -1,7 +1,7 @@
 //! `docs/mysql-compat.md` says what the server really refuses and ignores.
 //!
 //! Everything below its marker is generated: the statements that the parser recognises and does not model, the functions that `expr` knows by
-//! name only, every feature that a crate of the SQL layer names in error 1235 (read from the sources, so that none can be forgotten), and the
+//! name only and those it has, the column types, every feature that a crate of the SQL layer names in error 1235 (read from the sources, so that none can be forgotten), and the
 //! system variables without effect. After a change:
 //!
 //! ```sh
@@ -49,6 +49,20 @@ fn generate(root: &Path) -> String {
             let _ = writeln!(page, "- {feature}");
         }
     }
+    page += "\n## Column types\n\n| type | state |\n|---|---|\n";
+    for (name, supported) in ddl::supported_types() {
+        let _ = writeln!(page, "| {} | {} |", name.to_uppercase(), if supported { "yes" } else { "error 1235" });
+    }
+    page += "\n## Functions\n\nBeside operators and what has syntax of its own. Aggregates can be used as such, not over windows.\n\n";
+    page += "| function | arguments | state |\n|---|---|---|\n";
+    let mut known: Vec<(String, String)> =
+        expr::functions::function_names().into_iter().map(|(name, min, max)| (name.to_owned(), arity(min, max))).collect();
+    known.extend(expr::AggKind::function_names().map(|name| (name.to_owned(), "aggregate".to_owned())));
+    known.sort();
+    known.dedup_by(|a, b| a.0 == b.0);
+    for (name, arguments) in known {
+        let _ = writeln!(page, "| {} | {arguments} | yes |", name.to_uppercase());
+    }
     page += "\n## Functions answered with error 1235\n\nNames that end in `_` stand for all functions that begin so.\n\n";
     let mut functions = expr::functions::unsupported_functions();
     functions.sort_unstable();
@@ -60,6 +74,15 @@ fn generate(root: &Path) -> String {
         let _ = writeln!(page, "| `{}` | {} |", definition.name, definition.inert);
     }
     page
+}
+
+/// How many arguments a function takes.
+fn arity(min: u8, max: u8) -> String {
+    match (min, max) {
+        (min, max) if min == max => min.to_string(),
+        (min, expr::functions::ANY) => format!("{min} or more"),
+        (min, max) => format!("{min} to {max}"),
+    }
 }
 
 /// The features that the sources below a folder name.

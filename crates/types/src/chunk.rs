@@ -277,6 +277,12 @@ mod tests {
     }
 
     #[test]
+    fn values_and_columns_stay_small() {
+        // Hot paths copy them: a new kind of value must not make all of them larger.
+        assert_eq!((size_of::<Datum>(), size_of::<DatumRef<'_>>(), size_of::<Column>()), (40, 24, 88));
+    }
+
+    #[test]
     #[should_panic(expected = "same number of rows")]
     fn columns_of_different_length_are_refused() {
         let mut columns = numbers(0..2).into_columns();

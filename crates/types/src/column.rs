@@ -43,6 +43,30 @@ pub enum ColumnData {
     Time(Vec<Time>),
     /// TIME.
     Duration(Vec<Duration>),
+    /// JSON. Boxed, for two variants of this size would make all columns larger.
+    Json(Box<JsonValues>),
+}
+
+/// JSON values in their stored form, laid out as strings are.
+#[derive(Clone, Debug)]
+pub struct JsonValues {
+    offsets: Vec<u32>,
+    data: Vec<u8>,
+}
+
+impl JsonValues {
+    fn new(capacity: usize) -> Self {
+        Self { offsets: first_offset(capacity), data: Vec::new() }
+    }
+
+    fn push(&mut self, stored: &[u8]) {
+        self.data.extend_from_slice(stored);
+        self.offsets.push(string_end(self.data.len()));
+    }
+
+    fn get(&self, i: usize) -> &[u8] {
+        &self.data[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+    }
 }
 
 /// A column of values.
@@ -52,9 +76,9 @@ pub struct Column {
     nulls: Bitmap,
 }
 
-/// Runs the same code for the vector of each fixed-width variant and other code for byte strings.
+/// Runs the same code for the vector of each fixed-width variant and other code for byte strings and JSON.
 macro_rules! each_variant {
-    ($data:expr, $values:ident => $fixed:expr, ($offsets:ident, $bytes:ident) => $strings:expr) => {
+    ($data:expr, $parts:expr, $values:ident => $fixed:expr, ($offsets:ident, $bytes:ident) => $strings:expr) => {
         match $data {
             ColumnData::Int($values) => $fixed,
             ColumnData::UInt($values) => $fixed,
@@ -64,6 +88,10 @@ macro_rules! each_variant {
             ColumnData::Time($values) => $fixed,
             ColumnData::Duration($values) => $fixed,
             ColumnData::Bytes { offsets: $offsets, data: $bytes } => $strings,
+            ColumnData::Json(json) => {
+                let ($offsets, $bytes) = $parts(json);
+                $strings
+            }
         }
     };
 }
@@ -110,11 +138,12 @@ impl ColumnData {
             Self::Bytes { .. } => "Bytes",
             Self::Time(_) => "Time",
             Self::Duration(_) => "Duration",
+            Self::Json(_) => "Json",
         }
     }
 
     fn len(&self) -> usize {
-        each_variant!(self, values => values.len(), (offsets, _data) => offsets.len() - 1)
+        each_variant!(self, json_parts, values => values.len(), (offsets, _data) => offsets.len() - 1)
     }
 }
 
@@ -136,11 +165,8 @@ impl Column {
             TypeKind::Decimal => ColumnData::Decimal(Vec::with_capacity(capacity)),
             TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => ColumnData::Time(Vec::with_capacity(capacity)),
             TypeKind::Time => ColumnData::Duration(Vec::with_capacity(capacity)),
-            _ => {
-                let mut offsets = Vec::with_capacity(capacity + 1);
-                offsets.push(0);
-                ColumnData::Bytes { offsets, data: Vec::new() }
-            }
+            TypeKind::Json => ColumnData::Json(Box::new(JsonValues::new(capacity))),
+            _ => ColumnData::Bytes { offsets: first_offset(capacity), data: Vec::new() },
         };
         Self { data, nulls: Bitmap::new() }
     }
@@ -174,11 +200,8 @@ impl Column {
             ColumnData::Decimal(_) => ColumnData::Decimal(Vec::with_capacity(capacity)),
             ColumnData::Time(_) => ColumnData::Time(Vec::with_capacity(capacity)),
             ColumnData::Duration(_) => ColumnData::Duration(Vec::with_capacity(capacity)),
-            ColumnData::Bytes { .. } => {
-                let mut offsets = Vec::with_capacity(capacity + 1);
-                offsets.push(0);
-                ColumnData::Bytes { offsets, data: Vec::new() }
-            }
+            ColumnData::Bytes { .. } => ColumnData::Bytes { offsets: first_offset(capacity), data: Vec::new() },
+            ColumnData::Json(_) => ColumnData::Json(Box::new(JsonValues::new(capacity))),
         };
         Self { data, nulls: Bitmap::new() }
     }
@@ -249,6 +272,7 @@ impl Column {
             ColumnData::Bytes { offsets, data } => DatumRef::Bytes(&data[offsets[i] as usize..offsets[i + 1] as usize]),
             ColumnData::Time(values) => DatumRef::Time(values[i]),
             ColumnData::Duration(values) => DatumRef::Duration(values[i]),
+            ColumnData::Json(values) => DatumRef::Json(values.get(i)),
         }
     }
 
@@ -285,6 +309,18 @@ impl Column {
         }
     }
 
+    /// Appends a JSON value in its stored form.
+    #[inline]
+    pub fn push_json(&mut self, stored: &[u8]) {
+        match &mut self.data {
+            ColumnData::Json(values) => {
+                values.push(stored);
+                self.nulls.push(false);
+            }
+            other => wrong_type("Json", other),
+        }
+    }
+
     /// Appends a string.
     #[inline]
     pub fn push_bytes(&mut self, value: &[u8]) {
@@ -315,6 +351,7 @@ impl Column {
             ColumnData::Double(values) => values.push(0.0),
             ColumnData::Decimal(values) => values.push(Decimal::ZERO),
             ColumnData::Bytes { offsets, data } => offsets.push(data.len() as u32),
+            ColumnData::Json(values) => values.push(&[]),
             ColumnData::Time(values) => values.push(Time::zero(TimeKind::DateTime, 0)),
             ColumnData::Duration(values) => values.push(Duration::ZERO),
         }
@@ -343,6 +380,7 @@ impl Column {
             (ColumnData::Float(values), DatumRef::Float(value)) => values.push(value),
             (ColumnData::Time(values), DatumRef::Time(value)) => values.push(value),
             (ColumnData::Duration(values), DatumRef::Duration(value)) => values.push(value),
+            (ColumnData::Json(values), DatumRef::Json(value)) => values.push(value),
             _ => return self.push_adapted(value),
         }
         self.nulls.push(false);
@@ -428,7 +466,7 @@ impl Column {
         if rows >= self.len() {
             return;
         }
-        each_variant!(&mut self.data, values => values.truncate(rows), (offsets, data) => {
+        each_variant!(&mut self.data, json_parts_mut, values => values.truncate(rows), (offsets, data) => {
             offsets.truncate(rows + 1);
             data.truncate(offsets[rows] as usize);
         });
@@ -437,7 +475,7 @@ impl Column {
 
     /// Removes all rows, keeps the memory.
     pub fn clear(&mut self) {
-        each_variant!(&mut self.data, values => values.clear(), (offsets, data) => {
+        each_variant!(&mut self.data, json_parts_mut, values => values.clear(), (offsets, data) => {
             offsets.truncate(1);
             data.clear();
         });
@@ -455,8 +493,23 @@ impl Column {
         fn of<T>(values: &Vec<T>) -> usize {
             values.capacity() * size_of::<T>()
         }
-        self.nulls.memory_bytes() + each_variant!(&self.data, values => of(values), (offsets, data) => of(offsets) + of(data))
+        self.nulls.memory_bytes() + each_variant!(&self.data, json_parts, values => of(values), (offsets, data) => of(offsets) + of(data))
     }
+}
+
+fn json_parts(values: &JsonValues) -> (&Vec<u32>, &Vec<u8>) {
+    (&values.offsets, &values.data)
+}
+
+fn json_parts_mut(values: &mut JsonValues) -> (&mut Vec<u32>, &mut Vec<u8>) {
+    (&mut values.offsets, &mut values.data)
+}
+
+/// The offsets of a string column without rows.
+fn first_offset(capacity: usize) -> Vec<u32> {
+    let mut offsets = Vec::with_capacity(capacity + 1);
+    offsets.push(0);
+    offsets
 }
 
 /// The end offset of a string column's data.
@@ -479,6 +532,10 @@ mod tests {
             TypeKind::Decimal => {
                 vec![Datum::Decimal(Decimal::ONE), Datum::Null, Datum::Decimal(Decimal::ZERO), Datum::Decimal(Decimal::from_i64(-4))]
             }
+            TypeKind::Json => {
+                let json = |text: &str| Datum::Json(crate::json::parse(text.as_bytes()).expect("valid").to_binary().expect("small"));
+                vec![json("[1]"), Datum::Null, json("{}"), json("null")]
+            }
             TypeKind::VarChar => vec![Datum::from("one"), Datum::Null, Datum::from(""), Datum::from("four")],
             TypeKind::Date => {
                 (1..=4).map(|day| if day == 2 { Datum::Null } else { Datum::from(Time::date(2024, 1, day).expect("valid")) }).collect()
@@ -500,6 +557,7 @@ mod tests {
             TypeKind::VarChar,
             TypeKind::Date,
             TypeKind::Time,
+            TypeKind::Json,
         ] {
             let (ty, values) = sample(tp);
             let mut column = Column::for_type(&ty, 2);

@@ -9,6 +9,7 @@
 //! | text and byte strings | `Bytes` |
 //! | DATE, DATETIME, TIMESTAMP (in UTC) | `Time` |
 //! | TIME | `Duration` |
+//! | JSON | `Json`, in its stored form |
 //!
 //! `PartialEq` is identity of variant and value, not SQL's comparison; that is [`DatumRef::compare`].
 
@@ -20,6 +21,7 @@ use std::{
 use crate::{
     collation::Collation,
     decimal::Decimal,
+    json::JsonRef,
     time::{Duration, Time},
 };
 
@@ -45,6 +47,8 @@ pub enum Datum {
     Time(Time),
     /// TIME.
     Duration(Duration),
+    /// JSON in its stored form; see [`crate::json`].
+    Json(Vec<u8>),
 }
 
 /// A value borrowed from where it lies.
@@ -68,6 +72,8 @@ pub enum DatumRef<'a> {
     Time(Time),
     /// TIME.
     Duration(Duration),
+    /// JSON in its stored form; see [`crate::json`].
+    Json(&'a [u8]),
 }
 
 impl Datum {
@@ -84,6 +90,7 @@ impl Datum {
             Self::Bytes(value) => DatumRef::Bytes(value),
             Self::Time(value) => DatumRef::Time(*value),
             Self::Duration(value) => DatumRef::Duration(*value),
+            Self::Json(value) => DatumRef::Json(value),
         }
     }
 
@@ -128,7 +135,7 @@ impl Datum {
     /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
         match self {
-            Self::Bytes(bytes) => bytes.capacity(),
+            Self::Bytes(bytes) | Self::Json(bytes) => bytes.capacity(),
             _ => 0,
         }
     }
@@ -147,6 +154,7 @@ impl<'a> DatumRef<'a> {
             Self::Bytes(value) => Datum::Bytes(value.to_vec()),
             Self::Time(value) => Datum::Time(value),
             Self::Duration(value) => Datum::Duration(value),
+            Self::Json(value) => Datum::Json(value.to_vec()),
         }
     }
 
@@ -169,6 +177,7 @@ impl<'a> DatumRef<'a> {
             (Self::Decimal(a), DatumRef::Decimal(b)) => a.cmp(b),
             (Self::Time(a), DatumRef::Time(b)) => a.cmp(&b),
             (Self::Duration(a), DatumRef::Duration(b)) => a.cmp(&b),
+            (Self::Json(a), DatumRef::Json(b)) => JsonRef::new(a).compare(&JsonRef::new(b)),
             _ => self.compare_mixed(other),
         }
     }
@@ -209,6 +218,7 @@ impl<'a> DatumRef<'a> {
             Self::Bytes(_) => 2,
             Self::Time(_) => 3,
             Self::Duration(_) => 4,
+            Self::Json(_) => 5,
         }
     }
 
@@ -225,6 +235,11 @@ impl<'a> DatumRef<'a> {
             Self::Bytes(value) => collation.hash(value, state),
             Self::Time(value) => value.hash(state),
             Self::Duration(value) => value.hash(state),
+            Self::Json(value) => {
+                let mut key = Vec::new();
+                JsonRef::new(value).write_sort_key(&mut key);
+                state.write(&key);
+            }
         }
     }
 }

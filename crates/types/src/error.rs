@@ -118,6 +118,9 @@ pub enum Error {
     /// An unknown character set (1115).
     #[error("Unknown character set: '{0}'")]
     UnknownCharset(String),
+    /// JSON texts, values and paths.
+    #[error("{0}")]
+    Json(#[from] crate::json::JsonError),
     /// Bytes that were read back are not what is ever written (1105).
     #[error("damaged value: {0}")]
     Codec(#[from] codec::Error),
@@ -151,6 +154,7 @@ impl Error {
             Error::UnknownTimeZone(_) => mysql_error::ER_UNKNOWN_TIME_ZONE,
             Error::UnknownCollation(_) => mysql_error::ER_UNKNOWN_COLLATION,
             Error::UnknownCharset(_) => mysql_error::ER_UNKNOWN_CHARACTER_SET,
+            Error::Json(error) => error.kind(),
             Error::Codec(_) | Error::DamagedValue { .. } => mysql_error::ER_UNKNOWN_ERROR,
         }
     }
@@ -193,6 +197,7 @@ impl Error {
                 *row = at_row;
             }
             Error::Null { column } => name.clone_into(column),
+            Error::Json(error) => *error = std::mem::replace(error, crate::json::JsonError::TooDeep).at_column(name, at_row),
             _ => {}
         }
         self

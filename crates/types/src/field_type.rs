@@ -246,6 +246,8 @@ impl TypeFlags {
     pub const PART_KEY: Self = Self(1 << 14);
     /// A number.
     pub const NUM: Self = Self(1 << 15);
+    /// A truth value: TRUE, FALSE, the result of a comparison. Not sent; JSON tells it from 0 and 1.
+    pub const TRUTH: Self = Self(1 << 16);
 
     /// Whether all flags of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
@@ -374,7 +376,7 @@ impl FieldType {
     pub fn boolean() -> Self {
         let mut ty = Self::bigint();
         ty.flen = 1;
-        ty
+        ty.with_flags(TypeFlags::TRUTH)
     }
 
     /// FLOAT.

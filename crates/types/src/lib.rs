@@ -9,6 +9,7 @@
 //! | [`time`] | dates, times, time zones, the calendar |
 //! | [`charset`], [`collation`] | how text is counted, compared, ordered, hashed |
 //! | [`text`] | values as MySQL prints them |
+//! | [`json`] | documents: the stored form, paths, the text
 //! | [`value`] | values in keys and row cells |
 //! | [`convert`] | what INSERT stores, what CAST makes of a value |
 //! | [`error`], [`mysql_error`] | what can go wrong with values; MySQL's numbers and SQLSTATEs |
@@ -28,6 +29,7 @@ pub mod datum;
 pub mod decimal;
 pub mod error;
 pub mod field_type;
+pub mod json;
 pub mod mysql_error;
 pub mod text;
 pub mod time;
@@ -44,5 +46,6 @@ pub use datum::{Datum, DatumRef};
 pub use decimal::Decimal;
 pub use error::{Error, Result};
 pub use field_type::{EvalType, FieldType, TypeFlags, TypeKind};
+pub use json::{Json, JsonRef};
 pub use mysql_error::{ErrorCode, MysqlError};
 pub use time::{DateMode, Duration, Time, TimeKind, TimeParts, TimeZone};

@@ -99,6 +99,10 @@ error_codes! {
     ER_NO_DB_ERROR = 1046 "3D000";
     /// Unknown command.
     ER_UNKNOWN_COM_ERROR = 1047 "08S01";
+    /// Too many members of a SET.
+    ER_TOO_BIG_SET = 1097 "HY000";
+    /// Too many members of an ENUM.
+    ER_TOO_BIG_ENUM = 3134 "HY000";
     /// Column cannot be null.
     ER_BAD_NULL_ERROR = 1048 "23000";
     /// Unknown database.
@@ -427,6 +431,34 @@ error_codes! {
     ER_INVALID_JSON_PATH = 3143 "42000";
     /// Cannot create a JSON value from a string of this character set.
     ER_INVALID_JSON_CHARSET = 3144 "22032";
+    /// A JSON argument of a wrong type.
+    ER_INVALID_TYPE_FOR_JSON = 3146 "22032";
+    /// A path with wildcards where one place is meant.
+    ER_INVALID_JSON_PATH_WILDCARD = 3149 "42000";
+    /// A JSON value is too big.
+    ER_JSON_VALUE_TOO_BIG = 3150 "22032";
+    /// A key of a JSON object is too long.
+    ER_JSON_KEY_TOO_BIG = 3151 "22032";
+    /// A JSON column in an index.
+    ER_JSON_USED_AS_KEY = 3152 "42000";
+    /// The path `$` is not allowed here.
+    ER_JSON_VACUOUS_PATH = 3153 "42000";
+    /// Neither 'one' nor 'all'.
+    ER_JSON_BAD_ONE_OR_ALL_ARG = 3154 "42000";
+    /// A JSON number out of the range of a CAST.
+    ER_NUMERIC_JSON_VALUE_OUT_OF_RANGE = 3155 "22003";
+    /// A JSON value that cannot be CAST.
+    ER_INVALID_JSON_VALUE_FOR_CAST = 3156 "22018";
+    /// A JSON document is nested too deep.
+    ER_JSON_DOCUMENT_TOO_DEEP = 3157 "22032";
+    /// NULL as a key of a JSON object.
+    ER_JSON_DOCUMENT_NULL_KEY = 3158 "22032";
+    /// A path that does not end in an array's cell.
+    ER_INVALID_JSON_PATH_ARRAY_CELL = 3165 "42000";
+    /// JSON_VALUE found nothing.
+    ER_MISSING_JSON_VALUE = 3966 "22035";
+    /// JSON_VALUE found several values.
+    ER_MULTIPLE_JSON_VALUES = 3967 "22034";
     /// Statement exceeded max_execution_time.
     ER_QUERY_TIMEOUT = 3024 "HY000";
     /// ORDER BY expression is not in the SELECT list with DISTINCT.

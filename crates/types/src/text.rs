@@ -8,6 +8,7 @@ use std::io::Write as _;
 use crate::{
     datum::{Datum, DatumRef},
     field_type::{FieldType, TypeKind},
+    json::JsonRef,
     time::TimeZone,
 };
 
@@ -130,6 +131,7 @@ impl DatumRef<'_> {
             Self::Bytes(value) => out.extend_from_slice(value),
             Self::Time(value) => value.write_text(out),
             Self::Duration(value) => value.write_text(out),
+            Self::Json(value) => JsonRef::new(value).write_text(out),
         }
     }
 

@@ -175,9 +175,9 @@ impl FieldType {
         }
     }
 
-    /// Collation id of the protocol's column definition: that of the results' character set for text, `binary` for all else.
+    /// Collation id of the protocol's column definition: that of the results' character set for text, `binary` for all else, JSON too.
     pub fn protocol_collation(&self, results: crate::Collation) -> u16 {
-        if self.is_text() || self.tp == TypeKind::Json { results.id() } else { crate::Collation::Binary.id() }
+        if self.is_text() { results.id() } else { crate::Collation::Binary.id() }
     }
 }
 

@@ -105,6 +105,10 @@ fn row(table: &TableInfo, column: &ColumnInfo, zone: &TimeZone) -> Vec<Datum> {
         octets = Datum::Int(max);
         chars = Datum::Int(if ty.tp.is_blob() || !ty.is_text() { max } else { i64::from(ty.flen) });
     }
+    if matches!(ty.tp, types::TypeKind::Enum | types::TypeKind::Set) {
+        octets = Datum::Int(i64::from(ty.column_length()));
+        chars = Datum::Int(i64::from(ty.flen));
+    }
     let (precision, scale) = numeric_precision(column);
     let fraction = match ty.tp {
         TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Time => count(u64::from(ty.fsp())),

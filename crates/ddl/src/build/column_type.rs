@@ -15,6 +15,8 @@ const MAX_DECIMAL_SCALE: u64 = 30;
 /// FLOAT(p) up to this precision is a FLOAT, above it a DOUBLE.
 const MAX_FLOAT_BITS: u64 = 24;
 const MAX_DOUBLE_BITS: u64 = 53;
+const MAX_SET_MEMBERS: usize = 64;
+const MAX_ENUM_MEMBERS: usize = 65_535;
 
 impl BuildContext<'_> {
     /// The type of a column; `default` is the table's collation, `explicit` a COLLATE among the column's attributes.
@@ -37,10 +39,38 @@ impl BuildContext<'_> {
                 }
                 field = field.with_fsp(fsp as u8);
             }
+            TypeKind::Enum | TypeKind::Set => self.members(column, ty, explicit, default, &mut field)?,
             _ if kind.is_string() => self.string(column, ty, explicit, default, &mut field)?,
             _ => {}
         }
         Ok(field)
+    }
+
+    /// ENUM and SET: members without trailing spaces, each once under the collation.
+    fn members(&mut self, column: &str, ty: &ColumnType, explicit: Option<&str>, default: Collation, field: &mut FieldType) -> Result<()> {
+        let collation = explicit.or(ty.collation.as_deref());
+        let found = self.charset_and_collation(ty.charset.as_deref(), collation, default)?;
+        let found = if ty.binary && collation.is_none() { found.charset().bin_collation() } else { found };
+        *field = std::mem::take(field).with_collation(found);
+        let kind = if field.tp == TypeKind::Enum { "ENUM" } else { "SET" };
+        if field.tp == TypeKind::Set && ty.values.len() > MAX_SET_MEMBERS {
+            return Err(Error::TooBigSet { column: column.to_owned() });
+        }
+        if ty.values.len() > MAX_ENUM_MEMBERS {
+            return Err(Error::TooBigEnum { column: column.to_owned() });
+        }
+        let members: Vec<String> = ty.values.iter().map(|member| member.trim_end_matches(' ').to_owned()).collect();
+        for (at, member) in members.iter().enumerate() {
+            if field.tp == TypeKind::Set && member.contains(',') {
+                return Err(Error::IllegalValueForType { kind: "set", value: member.clone() });
+            }
+            if members[..at].iter().any(|other| found.equal(other.as_bytes(), member.as_bytes())) {
+                return Err(Error::DuplicatedMember { column: column.to_owned(), value: member.clone(), kind });
+            }
+        }
+        field.elems = members.into();
+        field.flen = (field.column_length() / found.charset().max_bytes_per_char()) as i32;
+        Ok(())
     }
 
     fn string(&mut self, column: &str, ty: &ColumnType, explicit: Option<&str>, default: Collation, field: &mut FieldType) -> Result<()> {
@@ -93,6 +123,11 @@ impl BuildContext<'_> {
     }
 }
 
+/// The column types of MySQL's grammar, and whether tables here can have them.
+pub fn supported_types() -> Vec<(&'static str, bool)> {
+    TypeName::ALL.iter().map(|name| (name.name(), kind_of(*name).is_ok())).collect()
+}
+
 fn kind_of(name: TypeName) -> Result<TypeKind> {
     Ok(match name {
         TypeName::TinyInt => TypeKind::TinyInt,
@@ -120,6 +155,10 @@ fn kind_of(name: TypeName) -> Result<TypeKind> {
         TypeName::Blob => TypeKind::Blob,
         TypeName::MediumBlob => TypeKind::MediumBlob,
         TypeName::LongBlob => TypeKind::LongBlob,
+        TypeName::Bit => TypeKind::Bit,
+        TypeName::Enum => TypeKind::Enum,
+        TypeName::Set => TypeKind::Set,
+        TypeName::Json => TypeKind::Json,
         other => return Err(Error::not_supported(format!("{} columns", other.name().to_uppercase()))),
     })
 }
@@ -192,5 +231,7 @@ fn bit(column: &str, ty: &ColumnType, field: &mut FieldType) -> Result<()> {
         return Err(Error::TooBigDisplayWidth { column: column.to_owned(), max: 64 });
     }
     field.flen = bits.max(1) as i32;
+    // Bits have no sign, which arithmetic with them asks for; it is not shown.
+    field.unsigned = true;
     Ok(())
 }

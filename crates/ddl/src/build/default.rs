@@ -33,7 +33,7 @@ impl BuildContext<'_> {
 
     /// `DEFAULT (expr)`.
     pub fn default_expr(&mut self, column: &str, ty: &FieldType, expr: &Expr) -> Result<ColumnDefault> {
-        if now_call(expr).is_some() || (literal(expr).is_some() && !ty.tp.is_blob()) {
+        if now_call(expr).is_some() || (literal(expr).is_some() && !ty.tp.is_blob() && ty.tp != TypeKind::Json) {
             return self.default_value(column, ty, expr);
         }
         match expr {

@@ -111,7 +111,7 @@ fn build_part(part: &IndexPart, columns: &[ColumnInfo], primary: bool) -> Result
         return Err(Error::not_supported("a PRIMARY KEY over a column prefix"));
     }
     if ty.tp == TypeKind::Json {
-        return Err(Error::not_supported("indexes on JSON columns"));
+        return Err(Error::JsonUsedAsKey { column: column.name.clone() });
     }
     let bytes = key_bytes(ty, prefix_len);
     if bytes > MAX_KEY_BYTES {
@@ -137,6 +137,9 @@ fn key_bytes(ty: &FieldType, prefix_len: Option<u32>) -> u32 {
             group(digits.saturating_sub(scale)) + group(scale)
         }
         TypeKind::Bit => (ty.flen.max(1) as u32).div_ceil(8),
+        TypeKind::Enum => 1 + u32::from(ty.elems.len() > 255),
+        // 1, 2, 3, 4 or 8 bytes.
+        TypeKind::Set => [1, 1, 2, 3, 4, 8, 8, 8, 8][ty.elems.len().div_ceil(8).min(8)],
         _ => prefix_len.unwrap_or(ty.flen.max(0) as u32).saturating_mul(ty.charset.max_bytes_per_char()),
     }
 }
@@ -144,7 +147,7 @@ fn key_bytes(ty: &FieldType, prefix_len: Option<u32>) -> u32 {
 /// Bytes a column takes in MySQL's row format, which limits the length of rows.
 pub fn row_bytes(ty: &FieldType) -> u32 {
     match ty.tp {
-        _ if ty.tp.is_blob() => 12,
+        _ if ty.tp.is_blob() || ty.tp == TypeKind::Json => 12,
         TypeKind::VarChar | TypeKind::VarBinary => {
             let bytes = key_bytes(ty, None);
             bytes + if bytes > 255 { 2 } else { 1 }

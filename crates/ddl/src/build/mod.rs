@@ -26,6 +26,7 @@ pub mod names;
 pub mod table;
 
 use catalog::InfoSchema;
+pub use column_type::supported_types;
 use types::{MysqlError, TimeZone, convert::ConvertMode};
 
 /// What a statement is checked against.

@@ -208,7 +208,7 @@ impl<'p> Inserter<'p> {
         if Some(offset) == self.auto_column {
             return self.converter.store(value, column, number);
         }
-        store_checked(&self.converter, value, column, number, self.single_row)
+        store_checked(&self.converter, value, column, number, self.single_row).map_err(|error| error.in_table(&self.plan.table.name))
     }
 
     /// Fills the columns that got no value.

@@ -140,7 +140,8 @@ impl<'p> Target<'p> {
                     continue;
                 }
                 let number = self.row_number + u64::from(row) + 1;
-                result.push(&store_checked(converter, values.datum(row as usize), column, number, false)?);
+                let stored = store_checked(converter, values.datum(row as usize), column, number, false);
+                result.push(&stored.map_err(|error| error.in_table(&self.plan.table.name))?);
             }
             revised.replace(at, result);
         }

@@ -121,9 +121,7 @@ impl AnyValue {
         rows.for_each(|row, group| {
             if self.values[group].is_none() {
                 let value = values.get(row).to_owned();
-                if let Datum::Bytes(text) = &value {
-                    self.heap_bytes += text.capacity();
-                }
+                self.heap_bytes += value.heap_bytes();
                 self.values[group] = Some(value);
             }
         });

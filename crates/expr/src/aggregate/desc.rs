@@ -26,6 +26,10 @@ pub enum AggKind {
     Max,
     /// GROUP_CONCAT
     GroupConcat,
+    /// JSON_ARRAYAGG
+    JsonArrayAgg,
+    /// JSON_OBJECTAGG
+    JsonObjectAgg,
     /// BIT_AND
     BitAnd,
     /// BIT_OR
@@ -53,6 +57,8 @@ const NAMES: &[(&str, AggKind)] = &[
     ("min", AggKind::Min),
     ("max", AggKind::Max),
     ("group_concat", AggKind::GroupConcat),
+    ("json_arrayagg", AggKind::JsonArrayAgg),
+    ("json_objectagg", AggKind::JsonObjectAgg),
     ("bit_and", AggKind::BitAnd),
     ("bit_or", AggKind::BitOr),
     ("bit_xor", AggKind::BitXor),
@@ -71,6 +77,11 @@ impl AggKind {
     /// The kind of an SQL name in any case.
     pub fn by_name(name: &str) -> Option<AggKind> {
         NAMES.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, k)| *k)
+    }
+
+    /// The SQL names of all aggregate functions.
+    pub fn function_names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().filter(|(_, kind)| *kind != AggKind::FirstRow).map(|(name, _)| *name)
     }
 
     /// The name in EXPLAIN.
@@ -128,6 +139,7 @@ impl AggDesc {
         let arity_ok = match kind {
             AggKind::Count => distinct || args.len() <= 1,
             AggKind::GroupConcat => !args.is_empty(),
+            AggKind::JsonObjectAgg => args.len() == 2,
             _ => args.len() == 1,
         };
         if !arity_ok {
@@ -157,7 +169,8 @@ impl AggDesc {
 
     /// Whether the aggregate can be computed in parts.
     pub fn can_split(&self) -> bool {
-        !self.distinct && self.kind != AggKind::GroupConcat && self.mode == AggMode::Complete
+        let whole = matches!(self.kind, AggKind::GroupConcat | AggKind::JsonArrayAgg | AggKind::JsonObjectAgg);
+        !self.distinct && !whole && self.mode == AggMode::Complete
     }
 
     /// The types of the partial columns.
@@ -203,6 +216,7 @@ fn sum_type_of_average(average: &FieldType) -> FieldType {
 fn typed(kind: AggKind, mut args: Vec<Expr>, ctx: &BuildCtx<'_>) -> Result<(Vec<Expr>, FieldType)> {
     let ty = match kind {
         AggKind::Count => rt::int_of(21).with_not_null(),
+        AggKind::JsonArrayAgg | AggKind::JsonObjectAgg => rt::json(),
         AggKind::BitAnd | AggKind::BitOr | AggKind::BitXor => {
             args = args.into_iter().map(|a| cast::to_class(a, EvalType::Int, ctx)).collect::<Result<_>>()?;
             rt::uint().with_not_null()

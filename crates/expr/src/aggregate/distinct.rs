@@ -76,6 +76,7 @@ fn append_key(key: &mut Vec<u8>, arg: &Expr, value: DatumRef<'_>) -> bool {
         DatumRef::Bytes(text) => key.extend_from_slice(text),
         DatumRef::Time(v) => key.extend_from_slice(&v.packed().to_le_bytes()),
         DatumRef::Duration(v) => key.extend_from_slice(&v.micros().to_le_bytes()),
+        DatumRef::Json(v) => types::JsonRef::new(v).write_sort_key(key),
     }
     let len = (key.len() - start - 4) as u32;
     key[start..start + 4].copy_from_slice(&len.to_le_bytes());

@@ -27,6 +27,7 @@ pub(super) fn accumulator(desc: &AggDesc) -> Box<dyn Accumulator> {
             Box::new(ExtremeText {
                 wanted,
                 collation: if is_text { desc.ty.collation } else { Collation::Binary },
+                json: desc.ty.tp == TypeKind::Json,
                 best: Vec::new(),
                 heap_bytes: 0,
             })
@@ -95,10 +96,12 @@ impl<T: Native> Accumulator for Extreme<T> {
     }
 }
 
-/// The extreme of strings. A new best is copied into the old one's buffer.
+/// The extreme of strings and JSON values. A new best is copied into the old one's buffer.
 struct ExtremeText {
     wanted: Ordering,
     collation: Collation,
+    /// The strings are JSON values in their stored form, and ordered as such.
+    json: bool,
     best: Vec<Option<Vec<u8>>>,
     heap_bytes: usize,
 }
@@ -106,9 +109,11 @@ struct ExtremeText {
 impl ExtremeText {
     fn fold(&mut self, arg: &Vector<'_>, rows: Rows<'_>) {
         rows.for_each(|row, group| {
-            let DatumRef::Bytes(text) = arg.get(row) else { return };
+            let value = arg.get(row);
+            let (DatumRef::Bytes(text) | DatumRef::Json(text)) = value else { return };
             match &mut self.best[group] {
-                Some(best) if self.collation.compare(text, best) != self.wanted => {}
+                Some(best) if self.json && value.compare(DatumRef::Json(best), self.collation) != self.wanted => {}
+                Some(best) if !self.json && self.collation.compare(text, best) != self.wanted => {}
                 Some(best) => {
                     let before = best.capacity();
                     best.clear();
@@ -124,7 +129,7 @@ impl ExtremeText {
     }
 
     fn value(&self, group: usize) -> Datum {
-        self.best[group].clone().map_or(Datum::Null, Datum::Bytes)
+        self.best[group].clone().map_or(Datum::Null, if self.json { Datum::Json } else { Datum::Bytes })
     }
 }
 

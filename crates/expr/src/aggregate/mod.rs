@@ -18,13 +18,14 @@
 //! | AVG | count, sum |
 //! | STD, VARIANCE | count, mean, sum of squared deviations |
 //!
-//! DISTINCT and GROUP_CONCAT cannot be split.
+//! DISTINCT, GROUP_CONCAT and the JSON aggregates cannot be split.
 
 mod basic;
 mod desc;
 mod distinct;
 mod extreme;
 mod group_concat;
+mod json;
 mod moments;
 mod state;
 mod sum;

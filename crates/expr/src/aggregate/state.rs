@@ -6,6 +6,7 @@ use super::basic::{AnyValue, Bits, Count};
 use super::distinct::Distinct;
 use super::extreme;
 use super::group_concat::GroupConcat;
+use super::json::Documents;
 use super::moments::Moments;
 use super::sum;
 use super::{Accumulator, AggDesc, AggKind, AggMode, Rows};
@@ -28,6 +29,7 @@ pub fn new_state(desc: &AggDesc) -> AggState {
         AggKind::Count => Box::new(Count::default()),
         AggKind::Sum | AggKind::Avg => sum::accumulator(desc),
         AggKind::Min | AggKind::Max => extreme::accumulator(desc),
+        AggKind::JsonArrayAgg | AggKind::JsonObjectAgg => Box::new(Documents::default()),
         AggKind::GroupConcat => Box::new(GroupConcat::default()),
         AggKind::BitAnd | AggKind::BitOr | AggKind::BitXor => Box::new(Bits::new(desc.kind)),
         AggKind::AnyValue | AggKind::FirstRow => Box::new(AnyValue::default()),

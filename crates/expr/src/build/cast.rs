@@ -31,6 +31,27 @@ pub fn build_cast(arg: Expr, target: FieldType, ctx: &BuildCtx<'_>) -> Result<Ex
     fold::fold_if_constant(built, ctx)
 }
 
+/// The operand as INSERT and UPDATE store it into a column of the type: what only the operand's own type can tell, before
+/// [`types::convert::store`](types::convert::store()) sees the bare value. Members of ENUM and SET become their texts, BIT its bytes, and values that
+/// are no text JSON where JSON is stored.
+///
+/// # Errors
+/// None that the operand does not raise when it is evaluated.
+pub fn build_assignment(arg: Expr, column: &FieldType, ctx: &BuildCtx<'_>) -> Result<Expr> {
+    let from = arg.field_type();
+    let is_text = column.tp.is_string() || is_named_type(column.tp);
+    let bits_as_text = from.tp == TypeKind::Bit && column.tp.is_string();
+    if (is_named(&arg) && (is_text || column.tp == TypeKind::Json) && (from.tp != column.tp || from.elems != column.elems)) || bits_as_text
+    {
+        let collation = if bits_as_text { Collation::Binary } else { from.collation };
+        return to_string_always(arg, collation, ctx);
+    }
+    if column.tp == TypeKind::Json && !matches!(arg.eval_type(), EvalType::Json | EvalType::String) {
+        return to_class(arg, EvalType::Json, ctx);
+    }
+    Ok(arg)
+}
+
 fn check_decimal(target: &FieldType) -> Result<()> {
     let bad = |code, message: String| Err(Error::BadCastTarget { code, message });
     if target.flen > rt::MAX_PRECISION {
@@ -72,6 +93,10 @@ pub(crate) fn to_string(arg: Expr, collation: Collation, ctx: &BuildCtx<'_>) -> 
     if arg.eval_type() == EvalType::String && !is_named(&arg) {
         return Ok(arg);
     }
+    to_string_always(arg, collation, ctx)
+}
+
+fn to_string_always(arg: Expr, collation: Collation, ctx: &BuildCtx<'_>) -> Result<Expr> {
     let chars = rt::display_chars(arg.field_type());
     implicit(arg, rt::string(chars, collation), ctx)
 }
@@ -95,7 +120,11 @@ pub(crate) fn number_of_hex(arg: Expr) -> Expr {
 
 /// ENUM and SET values: numbers that count as strings.
 fn is_named(arg: &Expr) -> bool {
-    matches!(arg.field_type().tp, TypeKind::Enum | TypeKind::Set)
+    is_named_type(arg.field_type().tp)
+}
+
+fn is_named_type(tp: TypeKind) -> bool {
+    matches!(tp, TypeKind::Enum | TypeKind::Set)
 }
 
 /// The operand in the class wanted. Strings keep their collation.
@@ -121,7 +150,7 @@ pub(crate) fn to_class(arg: Expr, class: EvalType, ctx: &BuildCtx<'_>) -> Result
         EvalType::String => return to_string(arg, ctx.eval.collation_connection, ctx),
         EvalType::Time => rt::datetime(rt::fsp_of(arg.field_type())),
         EvalType::Duration => rt::time(rt::fsp_of(arg.field_type())),
-        EvalType::Json => return Err(Error::NotSupported { feature: "JSON".into() }),
+        EvalType::Json => rt::json(),
     };
     implicit(arg, ty, ctx)
 }

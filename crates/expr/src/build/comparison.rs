@@ -61,14 +61,32 @@ pub(crate) fn compare(op: Op, a: Expr, b: Expr, ctx: &BuildCtx<'_>) -> Result<Ex
         Refined::Decided(e) => return Ok(e),
         Refined::Compare(op, a, b) => (op, a, b),
     };
+    if matches!(op, Op::Eq | Op::NullEq | Op::Ne)
+        && let Some((a, b)) = as_members(&a, &b).or_else(|| as_members(&b, &a))
+    {
+        return Ok(compared(op, EvalType::Int, a, b, ctx.eval.collation_connection));
+    }
     let class = comparison_class(&a, &b);
     let (a, b, collation) = domain(class, a, b, op.symbol(), ctx)?;
+    Ok(compared(op, class, a, b, collation))
+}
+
+fn compared(op: Op, class: EvalType, a: Expr, b: Expr, collation: types::Collation) -> Expr {
     let mut built = call(Func::Op(op, class), vec![a, b], rt::boolean());
     if let Expr::Call(c) = &mut built {
         c.collation = collation;
         c.ty.not_null = op == Op::NullEq || c.args.iter().all(|a| a.field_type().not_null);
     }
-    Ok(built)
+    built
+}
+
+/// An ENUM column that is tested for being equal to one of its members, as numbers: so that an index on the column can be used.
+fn as_members(column: &Expr, member: &Expr) -> Option<(Expr, Expr)> {
+    let ty = column.field_type();
+    let is_column = matches!(column, Expr::Column { .. }) && ty.tp == TypeKind::Enum;
+    let Some(Datum::Bytes(text)) = member.as_constant().filter(|_| is_column && member.field_type().is_text()) else { return None };
+    let at = ty.elems.iter().position(|own| ty.collation.equal(own.as_bytes(), text))?;
+    Some((column.clone(), Expr::constant(Datum::UInt(at as u64 + 1), rt::uint().with_not_null())))
 }
 
 fn domain(class: EvalType, a: Expr, b: Expr, operation: &str, ctx: &BuildCtx<'_>) -> Result<(Expr, Expr, types::Collation)> {
@@ -274,6 +292,10 @@ pub(crate) fn in_list(mut args: Vec<Expr>, ctx: &BuildCtx<'_>) -> Result<Expr> {
         return join_all(Op::Or, parts, ctx);
     }
     list.iter().try_for_each(super::reject_row)?;
+    if let Some(members) = list.iter().map(|item| as_members(&subject, item)).collect::<Option<Vec<_>>>() {
+        let operands = std::iter::once(subject).chain(members.into_iter().map(|(_, number)| number)).collect();
+        return Ok(null_if_operand_is(call(Func::Op(Op::In, EvalType::Int), operands, rt::boolean())));
+    }
     let mut members = Vec::with_capacity(list.len());
     let mut class = None;
     let mut mixed = false;

@@ -10,6 +10,7 @@
 //! | `string` | strings, digests, encodings, regular expressions |
 //! | `numeric` | arithmetic, rounding, trigonometry, RAND |
 //! | `time` | calendar arithmetic, formatting, the clock |
+//! | `json` | documents: reading, searching, changing |
 //! | `info` | session, user variables, control, network addresses |
 //!
 //! Conventions for arguments that are syntax rather than values (the planner passes them as string constants):
@@ -23,6 +24,7 @@
 
 mod args;
 pub(crate) mod info;
+pub(crate) mod json;
 pub(crate) mod numeric;
 mod registry;
 pub(crate) mod string;

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-use super::{Builtin, Special, info, numeric, string, time};
+use super::{Builtin, Special, info, json, numeric, string, time};
 use crate::context::BuildCtx;
 use crate::error::{Error, Result};
 use crate::expr::Expr;
@@ -18,7 +18,7 @@ fn registry() -> &'static FxHashMap<&'static str, Entry> {
     static REGISTRY: OnceLock<FxHashMap<&'static str, Entry>> = OnceLock::new();
     REGISTRY.get_or_init(|| {
         let mut map = FxHashMap::default();
-        let tables = [string::TABLES, numeric::TABLES, time::TABLES, info::TABLES];
+        let tables = [string::TABLES, numeric::TABLES, time::TABLES, info::TABLES, json::TABLES];
         for builtin in tables.iter().flat_map(|t| t.iter()).flat_map(|t| t.iter()) {
             map.insert(builtin.name, Entry::Table(builtin));
         }
@@ -63,22 +63,10 @@ const ALIASES: &[(&str, &str)] = &[
 
 /// Functions that MySQL has and this server does not: they are an error of their own (1235) instead of an unknown function.
 const UNSUPPORTED: &[&str] = &[
-    "aes_decrypt",
-    "aes_encrypt",
-    "asymmetric_decrypt",
-    "asymmetric_encrypt",
-    "des_decrypt",
-    "des_encrypt",
     "extractvalue",
-    "format_bytes",
-    "format_pico_time",
-    "get_lock",
     "grouping",
     "gtid_subset",
     "gtid_subtract",
-    "icu_version",
-    "is_free_lock",
-    "is_used_lock",
     "load_file",
     "master_pos_wait",
     "point",
@@ -86,8 +74,6 @@ const UNSUPPORTED: &[&str] = &[
     "polygon",
     "ps_current_thread_id",
     "ps_thread_id",
-    "release_all_locks",
-    "release_lock",
     "roles_graphml",
     "source_pos_wait",
     "statement_digest",
@@ -97,8 +83,8 @@ const UNSUPPORTED: &[&str] = &[
     "wait_for_executed_gtid_set",
 ];
 
-/// Beginnings of names: JSON and spatial functions.
-const UNSUPPORTED_FAMILIES: &[&str] = &["json_", "st_", "mbr", "geom"];
+/// Beginnings of names: spatial functions.
+const UNSUPPORTED_FAMILIES: &[&str] = &["st_", "mbr", "geom"];
 
 /// Whether MySQL has a function of this name (in lower case) that is error 1235 here.
 pub fn is_unsupported(lower: &str) -> bool {

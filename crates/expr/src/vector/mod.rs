@@ -327,10 +327,9 @@ impl Call {
             }
             Func::Cast { explicit } => {
                 let a = self.args[0].eval_vector(ctx, chunk)?;
-                let from = self.args[0].field_type();
                 match arith::cast(&a, &self.ty, explicit, rows) {
                     Some(column) => Ok(Vector::Owned(column)),
-                    None => self.loop_rows(rows, |row| convert::cast(a.get(row), from, &self.ty, ctx)),
+                    None => self.loop_rows(rows, |row| convert::cast_operand(a.get(row), &self.args[0], &self.ty, explicit, ctx)),
                 }
             }
             Func::Builtin(builtin) => self.builtin_vector(builtin, ctx, chunk),

@@ -6,6 +6,7 @@
 mod aggregates;
 mod casts;
 mod info;
+mod json;
 mod numeric;
 mod operators;
 mod script;

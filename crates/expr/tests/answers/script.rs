@@ -424,6 +424,7 @@ impl<'c> Reader<'c> {
             "year" => FieldType::year(),
             "double" => FieldType::double(),
             "float" => FieldType::float(),
+            "json" => FieldType::new(types::TypeKind::Json),
             other => panic!("unknown type {other}"),
         };
         build_cast(operand, target, &self.build())

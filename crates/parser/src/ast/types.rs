@@ -86,6 +86,50 @@ pub enum TypeName {
 }
 
 impl TypeName {
+    /// All types, in the order of the manual.
+    pub const ALL: &'static [TypeName] = {
+        use TypeName::*;
+        &[
+            TinyInt,
+            SmallInt,
+            MediumInt,
+            Int,
+            BigInt,
+            Decimal,
+            Float,
+            Double,
+            Bit,
+            Date,
+            Time,
+            DateTime,
+            Timestamp,
+            Year,
+            Char,
+            VarChar,
+            Binary,
+            VarBinary,
+            TinyText,
+            Text,
+            MediumText,
+            LongText,
+            TinyBlob,
+            Blob,
+            MediumBlob,
+            LongBlob,
+            Enum,
+            Set,
+            Json,
+            Geometry,
+            Point,
+            LineString,
+            Polygon,
+            MultiPoint,
+            MultiLineString,
+            MultiPolygon,
+            GeometryCollection,
+        ]
+    };
+
     /// The name SHOW CREATE TABLE prints.
     pub fn name(self) -> &'static str {
         use TypeName::*;

@@ -206,7 +206,12 @@ impl<'a> Binder<'a> {
                 }
                 return self.op(Op::Eq, sounds);
             }
-            B::MemberOf | B::JsonExtract | B::JsonUnquote => return Err(Error::unsupported("JSON")),
+            B::MemberOf => return self.call("member of", args),
+            B::JsonExtract => return self.call("json_extract", args),
+            B::JsonUnquote => {
+                let found = self.call("json_extract", args)?;
+                return self.call("json_unquote", vec![found]);
+            }
             B::And | B::Or | B::Add => unreachable!("chains are bound above"),
         };
         self.op_settled(op, args)

@@ -2,7 +2,7 @@
 //!
 //! The `expr` crate takes units, sides and names as string constants, so every special syntax becomes a plain call.
 
-use expr::{AggDesc, AggKind, Expr, is_builtin};
+use expr::{AggDesc, AggKind, Expr, JsonResponse, build_json_value, is_builtin};
 use parser::ast;
 use types::{Charset, Collation, Datum, FieldType, TypeKind};
 
@@ -100,7 +100,7 @@ impl<'a> Binder<'a> {
                 self.temporal_literal(*kind, text)
             }
             E::MatchAgainst(_) => Err(Error::unsupported("MATCH ... AGAINST")),
-            E::JsonValue(_) => Err(Error::unsupported("JSON_VALUE")),
+            E::JsonValue(call) => self.bind_json_value(call, cx),
             E::Default(Some(column)) => self.bind_default_of(column, cx.clause),
             E::Default(None) => Err(Error::WrongUsage { first: "DEFAULT", second: "expression" }),
             E::Values(column) => self.bind_values_function(column),
@@ -136,13 +136,43 @@ impl<'a> Binder<'a> {
     }
 
     fn bind_cast(&mut self, cast: &'a ast::CastExpr, cx: ExprCx) -> Result<Expr> {
-        use ast::CastType as C;
         if cast.array {
             return Err(Error::unsupported("CAST(... AS ... ARRAY)"));
         }
         let arg = self.bind_expr(&cast.expr, cx)?;
+        let ty = self.cast_target(&cast.target)?;
+        let arg = if ty.tp.is_numeric() { as_number(&cast.expr, arg) } else { arg };
+        self.cast(arg, ty)
+    }
+
+    /// JSON_VALUE; without RETURNING a text of up to 512 characters.
+    fn bind_json_value(&mut self, call: &'a ast::JsonValueExpr, cx: ExprCx) -> Result<Expr> {
+        let args = self.bind_all([&call.doc, &call.path], cx.without_params())?;
+        let ty = match &call.returning {
+            Some(target) => self.cast_target(target)?,
+            None => FieldType::varchar(512).with_collation(Collation::Utf8mb4Bin),
+        };
+        let mut responses = [JsonResponse::Null; 2];
+        let mut defaults = [Expr::constant(Datum::Null, FieldType::null()), Expr::constant(Datum::Null, FieldType::null())];
+        for (at, response) in [&call.on_empty, &call.on_error].into_iter().enumerate() {
+            responses[at] = match response {
+                None | Some(ast::JsonOnResponse::Null) => JsonResponse::Null,
+                Some(ast::JsonOnResponse::Error) => JsonResponse::Error,
+                Some(ast::JsonOnResponse::Default(value)) => {
+                    defaults[at] = self.bind_expr(value, cx.without_params())?;
+                    JsonResponse::Default
+                }
+            };
+        }
+        let [document, path] = <[Expr; 2]>::try_from(args).map_err(|_| Error::unsupported("JSON_VALUE"))?;
+        Ok(build_json_value(document, path, ty, responses, defaults, &self.build())?)
+    }
+
+    /// The type a CAST names.
+    fn cast_target(&self, target: &ast::CastType) -> Result<FieldType> {
+        use ast::CastType as C;
         let length = |length: Option<u64>| u32::try_from(length?).ok();
-        let ty = match &cast.target {
+        Ok(match target {
             C::Signed => FieldType::bigint(),
             C::Unsigned => FieldType::unsigned_bigint(),
             C::Char { length: chars, charset } => {
@@ -168,11 +198,9 @@ impl<'a> Binder<'a> {
             C::Decimal(precision, scale) => FieldType::decimal(*precision, *scale),
             C::Float => FieldType::float(),
             C::Double => FieldType::double(),
-            C::Json => return Err(Error::unsupported("JSON")),
+            C::Json => FieldType::new(TypeKind::Json),
             C::Spatial(_) => return Err(Error::unsupported("spatial types")),
-        };
-        let arg = if ty.tp.is_numeric() { as_number(&cast.expr, arg) } else { arg };
-        self.cast(arg, ty)
+        })
     }
 
     fn temporal_literal(&mut self, kind: ast::TemporalKind, text: &str) -> Result<Expr> {
@@ -240,7 +268,9 @@ fn aggregate_kind(func: ast::AggregateFunc) -> Result<AggKind> {
         F::VarSamp => AggKind::VarSamp,
         F::GroupConcat => AggKind::GroupConcat,
         F::AnyValue => AggKind::AnyValue,
-        F::JsonArrayAgg | F::JsonObjectAgg | F::ApproxCountDistinct => return Err(Error::unsupported(func.name())),
+        F::JsonArrayAgg => AggKind::JsonArrayAgg,
+        F::JsonObjectAgg => AggKind::JsonObjectAgg,
+        F::ApproxCountDistinct => return Err(Error::unsupported(func.name())),
     })
 }
 

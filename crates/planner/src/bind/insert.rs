@@ -13,7 +13,7 @@ use super::literal::as_number;
 use super::{Binder, Frame, ScopeColumn, column_default::listed_column, expression::ExprCx, scope::same_name};
 use crate::{
     error::{Clause, Error, Result},
-    logical::{Col, Columns, Plan, columns_of},
+    logical::{Col, Columns, Plan, Project, columns_of},
     physical::{Assignment, ColumnFill, InsertValue, TableAccess},
 };
 
@@ -74,7 +74,7 @@ impl<'a> Binder<'a> {
                 if columns.iter().any(|offset| table.columns[*offset].generated.is_some()) {
                     return Err(generated_value(&table, &columns));
                 }
-                BoundSource::Query { plan: bound.plan, output: bound.output.iter().map(|column| column.col).collect() }
+                self.assigned_rows(bound.plan, bound.output.iter().map(|column| column.col).collect(), &table, &columns)?
             }
         };
         let mut on_duplicate = self.bind_on_duplicate(&table, insert, &columns, first, from)?;
@@ -127,6 +127,7 @@ impl<'a> Binder<'a> {
         if column.ty.tp.is_numeric() {
             bound = as_number(value, bound);
         }
+        bound = self.assigned(bound, &column.ty)?;
         bound.remap_columns(&|col| col - first);
         Ok(InsertValue::Expr(bound))
     }
@@ -189,7 +190,33 @@ impl<'a> Binder<'a> {
         }
         let bound = self.bind_expr(value, ExprCx::condition(Clause::FieldList))?;
         let bound = if column.ty.tp.is_numeric() { as_number(value, bound) } else { bound };
-        self.as_condition(bound)
+        self.assigned(self.as_condition(bound)?, &column.ty)
+    }
+
+    /// A value on its way into a column, with what only its own type tells about it.
+    pub(super) fn assigned(&self, value: Expr, column: &types::FieldType) -> Result<Expr> {
+        Ok(expr::build_assignment(value, column, &self.build())?)
+    }
+
+    /// The rows of a query on their way into columns.
+    fn assigned_rows(&mut self, mut plan: Plan, mut output: Vec<Col>, table: &TableInfo, columns: &[usize]) -> Result<BoundSource> {
+        let mut exprs: Vec<(Col, Expr)> = output.iter().map(|col| (*col, self.columns.expr(*col))).collect();
+        let mut changed = false;
+        for (i, offset) in columns.iter().enumerate() {
+            let value = self.columns.expr(output[i]);
+            let assigned = self.assigned(value.clone(), &table.columns[*offset].ty)?;
+            if assigned != value {
+                changed = true;
+                output[i] = self.columns.add_computed(assigned.field_type().clone());
+                exprs.push((output[i], assigned));
+            }
+        }
+        if changed {
+            exprs.sort_by_key(|(col, _)| *col);
+            exprs.dedup_by_key(|(col, _)| *col);
+            plan = Plan::Project(Project { child: Box::new(plan), exprs });
+        }
+        Ok(BoundSource::Query { plan, output })
     }
 
     /// Renumbers the assignments' columns to positions in `old row ++ new row ++ further columns of the query`, and makes the query hand up

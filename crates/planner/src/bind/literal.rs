@@ -114,7 +114,7 @@ impl<'a> Binder<'a> {
         let collation = self.cx.eval.collation_connection;
         let value = match literal {
             Literal::Null => Datum::Null,
-            Literal::Bool(value) => Datum::Int(i64::from(*value)),
+            Literal::Bool(value) => return Ok((Datum::from(*value), FieldType::boolean().with_not_null())),
             Literal::Int(value) => Datum::Int(*value),
             Literal::UInt(value) => Datum::UInt(*value),
             Literal::Decimal(digits) => match digits.parse::<Decimal>() {
@@ -190,6 +190,7 @@ pub(crate) fn value_type(value: &Datum, collation: Collation) -> FieldType {
             TimeKind::Timestamp => FieldType::timestamp(time.fsp()),
         },
         Datum::Duration(duration) => FieldType::time(duration.fsp()),
+        Datum::Json(_) => FieldType::new(TypeKind::Json),
     };
     ty.with_not_null()
 }

@@ -104,7 +104,7 @@ impl<'a> Binder<'a> {
         }
         let bound = self.bind_expr(value, ExprCx::condition(Clause::FieldList))?;
         let bound = if column.ty.tp.is_numeric() { as_number(value, bound) } else { bound };
-        self.as_condition(bound)
+        self.assigned(self.as_condition(bound)?, &column.ty)
     }
 
     /// ORDER BY and LIMIT of UPDATE and DELETE.

@@ -267,7 +267,7 @@ fn comparable(subject: &Expr, call: &Call, class: EvalType, column: &KeyColumn) 
         return match class {
             EvalType::String => (column.ty.tp.is_string() && comparable_strings(call.collation, &column.ty)).then_some(true),
             EvalType::Time => matches!(column.ty.tp, TypeKind::Date | TypeKind::DateTime).then_some(true),
-            EvalType::Int => (column.ty.eval_type() == EvalType::Int && column.ty.tp != TypeKind::Bit).then_some(true),
+            EvalType::Int => (column.ty.eval_type() == EvalType::Int || column.ty.tp == TypeKind::Enum).then_some(true),
             EvalType::Decimal | EvalType::Real | EvalType::Duration => (column.ty.eval_type() == class).then_some(true),
             EvalType::Json => None,
         };

@@ -28,7 +28,8 @@ pub(crate) fn fit(value: &Datum, column: &FieldType) -> Fit {
         return Fit::Null;
     }
     match column.eval_type() {
-        EvalType::Int if column.tp != TypeKind::Bit => fit_integer(value, column),
+        EvalType::Int => fit_integer(value, column),
+        _ if column.tp == TypeKind::Enum => fit_integer(value, column),
         EvalType::Decimal => fit_decimal(value, column),
         EvalType::Real => fit_real(value, column),
         EvalType::String if column.tp.is_string() => match value {
@@ -68,6 +69,8 @@ fn fit_integer(value: &Datum, column: &FieldType) -> Fit {
     let (low, high) = match column.tp {
         // The year 0000 stands beside 1901 … 2155.
         TypeKind::Year => (0, 2155),
+        TypeKind::Bit => (0, u64::MAX >> (64 - column.flen.clamp(1, 64))),
+        TypeKind::Enum => (0, column.elems.len() as u64),
         tp => tp.int_range(column.unsigned),
     };
     if floor < i128::from(low) {
@@ -76,7 +79,8 @@ fn fit_integer(value: &Datum, column: &FieldType) -> Fit {
     if floor > i128::from(high) {
         return Fit::AboveAll;
     }
-    let datum = if column.unsigned { Datum::UInt(floor as u64) } else { Datum::Int(floor as i64) };
+    let is_unsigned = column.unsigned || matches!(column.tp, TypeKind::Bit | TypeKind::Enum);
+    let datum = if is_unsigned { Datum::UInt(floor as u64) } else { Datum::Int(floor as i64) };
     if exact { Fit::Exact(datum) } else { Fit::After(datum) }
 }
 

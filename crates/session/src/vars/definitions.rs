@@ -87,7 +87,7 @@ pub static DEFINITIONS: &[Definition] = &[
     live("basedir", Scope::ReadOnly, Kind::Text, ""),
     inert("big_tables", Scope::Both, Kind::Bool, "OFF", TMP_TABLES),
     live("bind_address", Scope::ReadOnly, Kind::Text, ""),
-    inert("block_encryption_mode", Scope::Both, Kind::Text, "aes-128-ecb", ALWAYS_SO),
+    live("block_encryption_mode", Scope::Both, Kind::Text, "aes-128-ecb"),
     inert("bulk_insert_buffer_size", Scope::Both, int(0, U64), "8388608", OTHER_ENGINE),
     live("character_set_client", Scope::Both, Kind::Text, "utf8mb4"),
     live("character_set_connection", Scope::Both, Kind::Text, "utf8mb4"),

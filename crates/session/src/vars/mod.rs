@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 use catalog::AutoIdStep;
 use client::Isolation;
 use exec::ExecVars;
-use expr::SqlMode;
+use expr::{BlockMode, SqlMode};
 use parking_lot::RwLock;
 use parser::ParseOptions;
 use parser::ast::VarScope;
@@ -109,6 +109,8 @@ pub struct Hot {
     pub max_allowed_packet: u64,
     /// `default_week_format`
     pub default_week_format: u8,
+    /// `block_encryption_mode`
+    pub block_encryption_mode: BlockMode,
     /// `sql_select_limit`; none for no limit.
     pub select_limit: Option<u64>,
     /// `timestamp` set by the client, in microseconds since the epoch.
@@ -235,6 +237,10 @@ pub fn check(definition: &Definition, given: &Datum) -> Result<value::Canonical,
             }
             canonical.text = SqlMode::parse(&canonical.text).map_err(|name| wrong_value(&name))?.to_string();
         }
+        "block_encryption_mode" => {
+            let mode = canonical.text.parse::<BlockMode>().map_err(|()| wrong_value(&canonical.text))?;
+            canonical.text = mode.to_string();
+        }
         "time_zone" => {
             TimeZone::parse(&canonical.text).map_err(|error| error.to_mysql())?;
         }
@@ -331,6 +337,7 @@ impl Hot {
             group_concat_max_len: number("group_concat_max_len"),
             max_allowed_packet: number("max_allowed_packet"),
             default_week_format: number("default_week_format") as u8,
+            block_encryption_mode: text("block_encryption_mode").parse().unwrap_or_default(),
             select_limit: Some(number("sql_select_limit")).filter(|limit| *limit != u64::MAX),
             fixed_now_micros: (seconds > 0.0).then_some((seconds * 1e6) as i64),
         }

@@ -12,6 +12,7 @@ use crate::{
     decimal::Decimal,
     error::{Error, Result},
     field_type::{EvalType, FieldType, TypeKind, UNSPECIFIED},
+    json::JsonRef,
     time::{Duration, Time, TimeError, TimeKind, TimeZone},
 };
 
@@ -31,6 +32,17 @@ pub fn cast(
     if datum.is_null() {
         return Ok(Datum::Null);
     }
+    let plain = match datum {
+        DatumRef::Json(json) if to.tp != TypeKind::Json => match super::of_json(json, to) {
+            Ok(plain) => Some(plain),
+            Err(error) => {
+                conversion.warn(error.into());
+                return Ok(if to.tp.is_numeric() { super::implicit_default(to) } else { Datum::Null });
+            }
+        },
+        _ => None,
+    };
+    let datum = plain.as_ref().map_or(datum, Datum::as_ref);
     // ENUM and SET are texts wherever they are not numbers.
     let named = match (datum, from.tp) {
         (DatumRef::UInt(_), TypeKind::Enum | TypeKind::Set) if !to.tp.is_numeric() => Some(datum.to_text(from)),
@@ -46,9 +58,13 @@ pub fn cast(
         EvalType::Decimal => Datum::Decimal(conversion.cast_decimal(datum, to)),
         EvalType::Time => conversion.cast_date(datum, to),
         EvalType::Duration => conversion.cast_duration(datum, to),
-        EvalType::String | EvalType::Json => conversion.cast_text(datum, from, to),
+        EvalType::String => conversion.cast_text(datum, from, to),
+        EvalType::Json => Datum::Json(super::to_json(datum, from, zone).to_binary()?),
     })
 }
+
+/// The number 0 as JSON.
+const ZERO: [u8; 9] = [0x09, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// Whether a value is true: a number other than zero; a text by the number at its front. `None` for NULL.
 pub fn to_bool(datum: DatumRef<'_>) -> Option<bool> {
@@ -62,6 +78,8 @@ pub fn to_bool(datum: DatumRef<'_>) -> Option<bool> {
         DatumRef::Bytes(text) => Some(double_prefix(text).value != 0.0),
         DatumRef::Time(value) => Some(!value.is_zero()),
         DatumRef::Duration(value) => Some(value.micros() != 0),
+        // What is not the number 0 is true.
+        DatumRef::Json(json) => Some(JsonRef::new(json).compare(&JsonRef::new(&ZERO)).is_ne()),
     }
 }
 
@@ -85,6 +103,8 @@ impl Conversion<'_> {
             DatumRef::Decimal(value) => value.to_i64(),
             DatumRef::Time(value) => self.local_rounded(value).to_decimal().to_i64(),
             DatumRef::Duration(value) => Ok(value.round_to_fsp(0).to_i64()),
+            // Converted from what it holds: `cast` begins with that.
+            DatumRef::Json(_) => Err(0),
             DatumRef::Bytes(text) => {
                 let prefix = integer_prefix(text);
                 if prefix.empty || prefix.rest || prefix.overflow {
@@ -169,7 +189,7 @@ impl Conversion<'_> {
             })
         };
         let value = match datum {
-            DatumRef::Null => Ok(Decimal::ZERO),
+            DatumRef::Null | DatumRef::Json(_) => Ok(Decimal::ZERO),
             DatumRef::Int(value) => Ok(Decimal::from_i64(value)),
             DatumRef::UInt(value) => Ok(Decimal::from_u64(value)),
             DatumRef::Decimal(value) => Ok(*value),

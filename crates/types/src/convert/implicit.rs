@@ -7,7 +7,7 @@ use crate::{
     time::{Duration, Time, TimeKind},
 };
 
-/// The implicit default of a type: zero, the empty string, the zero date, the first member of an ENUM.
+/// The implicit default of a type: zero, the empty string, the zero date, the first member of an ENUM, the JSON literal null.
 ///
 /// Source: MySQL 8.0 Reference Manual, 11.6 "Data Type Default Values".
 pub fn implicit_default(ty: &FieldType) -> Datum {
@@ -21,6 +21,7 @@ pub fn implicit_default(ty: &FieldType) -> Datum {
         TypeKind::Float => Datum::Float(0.0),
         TypeKind::Double => Datum::Double(0.0),
         TypeKind::Decimal => Datum::Decimal(Decimal::ZERO.at_scale(ty.scale().unwrap_or(0))),
+        TypeKind::Json => Datum::Json(vec![0x04, 0x00]),
         TypeKind::Time => Datum::Duration(Duration::from_micros(0, ty.fsp())),
         TypeKind::Binary => Datum::Bytes(vec![0; ty.flen.max(0) as usize]),
         _ => match TimeKind::of(ty.tp) {

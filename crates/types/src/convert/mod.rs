@@ -15,6 +15,7 @@
 //! | `store` | dispatch of [`store`](store()); integers, floats, decimals, YEAR, BIT |
 //! | `store_text` | text, byte strings, ENUM, SET |
 //! | `store_time` | dates and times |
+//! | `json` | values as JSON values, and back |
 //! | `cast` | [`cast`](cast()) |
 //! | `implicit` | what a NOT NULL column gets where nothing is given |
 //!
@@ -22,6 +23,7 @@
 
 mod cast;
 mod implicit;
+mod json;
 pub mod numeric;
 mod store;
 mod store_text;
@@ -31,6 +33,7 @@ mod tests;
 
 pub use cast::{cast, to_bool};
 pub use implicit::implicit_default;
+pub use json::{of_json, to_json};
 pub use store::store;
 
 use crate::{

@@ -37,7 +37,15 @@ pub fn store(datum: Datum, ty: &FieldType, mode: ConvertMode, zone: &TimeZone, w
         _ => {}
     }
     let mut conversion = Conversion { mode, zone, warnings };
+    if let (Datum::Json(json), true) = (&datum, ty.tp != TypeKind::Json) {
+        let plain = match super::of_json(json, ty) {
+            Ok(plain) => plain,
+            Err(error) => conversion.reject(error.into(), super::implicit_default(ty))?,
+        };
+        return store(plain, ty, mode, zone, warnings);
+    }
     match ty.tp {
+        TypeKind::Json => conversion.store_json(datum, ty),
         TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int | TypeKind::BigInt => {
             conversion.store_int(datum.as_ref(), ty)
         }
@@ -85,6 +93,8 @@ impl Conversion<'_> {
             }
             DatumRef::Duration(value) => (i128::from(value.round_to_fsp(0).to_i64()), true),
             DatumRef::Bytes(text) => self.integer_of_text(text, ty)?,
+            // Stored as what they hold: `store` begins with that.
+            DatumRef::Json(_) => (0, false),
         })
     }
 
@@ -157,6 +167,7 @@ impl Conversion<'_> {
             DatumRef::Double(value) => of_double(value),
             DatumRef::Time(value) => Ok(value.to_zone(self.zone).to_decimal()),
             DatumRef::Duration(value) => Ok(value.to_decimal()),
+            DatumRef::Json(_) => Err(zero),
             DatumRef::Bytes(text) => {
                 let prefix = decimal_prefix(text);
                 if prefix.empty {

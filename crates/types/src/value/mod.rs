@@ -10,6 +10,7 @@
 //! | byte strings | `BYTES`, memcomparable groups | the bytes |
 //! | DATE, DATETIME, TIMESTAMP (UTC) | `UINT`, packed, 8 bytes | packed, compact unsigned |
 //! | TIME | `DURATION`, nanoseconds, 8 bytes | nanoseconds, compact signed |
+//! | JSON | none: it is in no index | its stored form |
 //!
 //! The column's type decides the form, not the datum's variant: a signed datum on its way into an unsigned column is written unsigned.
 
@@ -49,6 +50,7 @@ enum Form {
     Bytes,
     Time,
     Duration,
+    Json,
 }
 
 #[inline]
@@ -68,6 +70,7 @@ fn form_of(ty: &FieldType) -> Form {
         TypeKind::Decimal => Form::Decimal,
         TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => Form::Time,
         TypeKind::Time => Form::Duration,
+        TypeKind::Json => Form::Json,
         _ => Form::Bytes,
     }
 }

@@ -24,7 +24,7 @@ pub fn encode_row_value(out: &mut Vec<u8>, datum: DatumRef<'_>, ty: &FieldType) 
         (DatumRef::Null, _) => {}
         (DatumRef::Int(value), Form::Int) => number::encode_compact_i64(out, value),
         (DatumRef::UInt(value), Form::UInt) => number::encode_compact_u64(out, value),
-        (DatumRef::Bytes(value), Form::Bytes) => out.extend_from_slice(value),
+        (DatumRef::Bytes(value), Form::Bytes) | (DatumRef::Json(value), Form::Json) => out.extend_from_slice(value),
         (DatumRef::Time(value), Form::Time) => number::encode_compact_u64(out, value.packed()),
         (DatumRef::Duration(value), Form::Duration) => number::encode_compact_i64(out, value.nanos()),
         (DatumRef::Decimal(value), Form::Decimal) => encode_decimal(out, value, ty),
@@ -57,6 +57,8 @@ pub fn decode_row_value_into(cell: &[u8], ty: &FieldType, column: &mut Column) -
         Form::UInt => column.push_u64(number::decode_compact_u64(cell)?),
         Form::Time => column.push_time(time_of(number::decode_compact_u64(cell)?, ty)?),
         Form::Duration => column.push_duration(Duration::from_nanos(number::decode_compact_i64(cell)?, ty.fsp())),
+        Form::Json if crate::json::validate(cell) => column.push_json(cell),
+        Form::Json => return Err(damaged(ty, "not a JSON value")),
         Form::Double => column.push_f64(decode_double(cell, ty)?),
         Form::Float => column.push_f32(decode_double(cell, ty)? as f32),
         Form::Decimal => {

@@ -25,6 +25,10 @@ pub(super) const TABLE: &[Builtin] = &[
     Builtin::new("benchmark", (2, 2), &[Want::Int, Want::Any], |_| rt::int_of(1), benchmark).sees_null().volatile().waits(),
     Builtin::new("name_const", (2, 2), &[Want::Raw, Want::Any], |s| s.args[1].field_type().clone(), |a| Ok(a.datum(1).to_owned()))
         .sees_null(),
+    Builtin::new("format_bytes", (1, 1), &[Want::Real], |s| s.connection_string(16), |a| Ok(Datum::from(format_bytes(a.real(0))))),
+    Builtin::new("format_pico_time", (1, 1), &[Want::Real], |s| s.connection_string(16), |a| Ok(Datum::from(format_pico_time(a.real(0))))),
+    // Patterns are compiled by a library of another name; the version is that of the syntax it is compared with.
+    Builtin::new("icu_version", (0, 0), &[], |s| s.connection_string(4), |_| text("73.1")).never_null(),
     Builtin::new("any_value", (1, 1), &[Want::Any], |s| s.args[0].field_type().clone(), |a| Ok(a.datum(0).to_owned())).sees_null(),
 ];
 
@@ -35,6 +39,37 @@ pub(super) const SPECIALS: &[Special] = &[
     Special { name: "coalesce", arity: (1, ANY), build: |args, ctx| build_op(Op::Coalesce, args, ctx) },
     Special { name: "isnull", arity: (1, 1), build: |args, ctx| build_op(Op::IsNull, args, ctx) },
 ];
+
+/// A number of bytes as sys.format_bytes and performance_schema print it.
+fn format_bytes(bytes: f64) -> String {
+    scaled(
+        bytes,
+        &[
+            ("bytes", 1.0),
+            ("KiB", 1024.0),
+            ("MiB", 1024f64.powi(2)),
+            ("GiB", 1024f64.powi(3)),
+            ("TiB", 1024f64.powi(4)),
+            ("PiB", 1024f64.powi(5)),
+            ("EiB", 1024f64.powi(6)),
+        ],
+    )
+}
+
+/// A number of picoseconds.
+fn format_pico_time(picoseconds: f64) -> String {
+    scaled(picoseconds, &[("ps", 1.0), ("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12), ("min", 6e13), ("h", 3.6e15), ("d", 8.64e16)])
+}
+
+/// The number in the largest unit that it reaches: whole units of the smallest, two digits of the others.
+fn scaled(value: f64, units: &[(&str, f64)]) -> String {
+    let (at, (unit, size)) = units.iter().enumerate().rev().find(|(_, (_, size))| value.abs() >= *size).unwrap_or((0, &units[0]));
+    match at {
+        0 => format!("{value:>4.0} {unit}"),
+        _ if (value / size).abs() >= 100_000.0 => format!("{:4.2e} {unit}", value / size),
+        _ => format!("{:4.2} {unit}", value / size),
+    }
+}
 
 fn text(s: &str) -> Result<Datum> {
     Ok(Datum::Bytes(s.as_bytes().to_vec()))
