@@ -20,6 +20,7 @@ use crate::{
     Error,
     domain::Domain,
     session::{ClientInfo, Session},
+    transport::Requirement,
 };
 
 /// A set of global privileges.
@@ -91,6 +92,8 @@ pub struct Account {
     pub plugin: String,
     /// Stored form of the password; empty for none.
     pub auth_string: String,
+    /// What its clients' connections must be.
+    pub require: Requirement,
     /// Whether it may not connect.
     pub locked: bool,
     /// Global privileges.
@@ -125,7 +128,10 @@ impl Accounts {
     /// Reads `mysql.user` anew.
     pub(crate) async fn reload(&self, domain: &Arc<Domain>) -> Result<(), Error> {
         let columns: Vec<&str> = COLUMNS.iter().map(|(column, _)| *column).collect();
-        let sql = format!("SELECT User, Host, plugin, authentication_string, account_locked, {} FROM mysql.user", columns.join(", "));
+        let sql = format!(
+            "SELECT User, Host, plugin, authentication_string, account_locked, ssl_type, ssl_cipher, x509_issuer, x509_subject, {} FROM mysql.user",
+            columns.join(", ")
+        );
         let mut session = Session::internal(domain)?;
         let rows = session.select(&sql).await;
         session.close().await;
@@ -205,7 +211,7 @@ fn account(row: Vec<Datum>) -> Account {
     let text = |i: usize| -> String {
         row.get(i).and_then(Datum::as_bytes).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
     };
-    let bits = (0..COLUMNS.len()).filter(|i| text(5 + i).eq_ignore_ascii_case("Y")).fold(0, |bits, i| bits | 1 << i);
+    let bits = (0..COLUMNS.len()).filter(|i| text(9 + i).eq_ignore_ascii_case("Y")).fold(0, |bits, i| bits | 1 << i);
     let privileges = Privileges(bits);
     Account {
         user: text(0),
@@ -213,6 +219,7 @@ fn account(row: Vec<Datum>) -> Account {
         plugin: text(2),
         auth_string: text(3),
         locked: text(4).eq_ignore_ascii_case("Y"),
+        require: Requirement::from_columns(&text(5), text(6), text(7), text(8)),
         privileges: if privileges.is_all() { Privileges::ALL } else { privileges },
     }
 }

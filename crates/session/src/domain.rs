@@ -50,6 +50,8 @@ pub struct DomainConfig {
     pub advertise_address: String,
     /// The commit this program was built from.
     pub git_hash: &'static str,
+    /// Variables of TLS: `have_ssl`, `ssl_cert`, `tls_version` and the like.
+    pub tls_variables: Vec<(&'static str, String)>,
     /// Makes stored forms of passwords.
     pub hasher: Arc<dyn PasswordHasher>,
 }
@@ -92,13 +94,13 @@ impl Domain {
         let ddl = Ddl::start(catalog.clone()).await?;
         // Clients decide by the number in front what they may ask for: it is that of the MySQL this server behaves like.
         let version = format!("8.0.36-Trine-{}", config.version);
-        let globals = GlobalVars::new([
+        let globals = GlobalVars::new(config.tls_variables.into_iter().chain([
             ("version", version.clone()),
             ("port", config.port.to_string()),
             ("bind_address", config.host.clone()),
             ("datadir", config.data_dir.clone()),
             ("max_connections", config.max_connections.to_string()),
-        ]);
+        ]));
         if !config.plan_cache {
             for name in ["tidb_enable_prepared_plan_cache", "tidb_enable_non_prepared_plan_cache"] {
                 if let Some(definition) = find(name) {
@@ -277,6 +279,11 @@ impl Domain {
     /// `max_allowed_packet`, in bytes.
     pub fn max_allowed_packet(&self) -> usize {
         self.globals.number("max_allowed_packet") as usize
+    }
+
+    /// `require_secure_transport`
+    pub fn requires_secure_transport(&self) -> bool {
+        find("require_secure_transport").is_some_and(|definition| self.globals.get(definition) == "ON")
     }
 
     /// `wait_timeout`

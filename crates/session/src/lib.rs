@@ -10,7 +10,7 @@
 //! | `prepared` | prepared statements |
 //! | [`vars`] | system variables |
 //! | `set`, `show`, `admin`, `explain`, `analyze`, `split` | the statements of these names |
-//! | `accounts`, `users` | accounts, passwords, privileges; the statements that change them |
+//! | `accounts`, `users`, `transport` | accounts, passwords, privileges; the statements that change them; what accounts ask of connections |
 //! | `virtual_tables` | rows of `information_schema` that describe sessions |
 //! | `connections`, `deadlocks` | who is connected; KILL; who ran into each other |
 //! | `notices`, `peers`, `cluster_tables`, `regions` | what servers of a cluster tell and ask each other; tables about all of them; regions of tables |
@@ -46,6 +46,7 @@ mod show;
 mod split;
 mod statements;
 mod transaction;
+mod transport;
 mod users;
 pub mod vars;
 mod virtual_tables;
@@ -57,4 +58,5 @@ pub use error::Error;
 pub use prepared::PreparedInfo;
 pub use result::{Outcome, ResultRows, StatementResult};
 pub use session::{ClientInfo, Session};
+pub use transport::{Certificate, Requirement, Transport};
 pub use users::PasswordHasher;

@@ -32,6 +32,7 @@ use crate::{
     prepared::Prepared,
     result::{ResultRows, RowSource, StatementResult},
     transaction::{NextTxn, OpenTxn},
+    transport::Transport,
     vars::SessionVars,
 };
 
@@ -56,6 +57,8 @@ pub struct ClientInfo {
     pub multi_statements: bool,
     /// Connection attributes.
     pub attributes: Vec<(String, String)>,
+    /// TLS as it was agreed on; none for a connection that is not encrypted.
+    pub transport: Option<Transport>,
     /// What the client may do; found out when the session begins.
     pub privileges: Privileges,
 }
@@ -281,6 +284,11 @@ impl Session {
     /// Switches several statements in one text on or off.
     pub fn set_multi_statements(&mut self, on: bool) {
         self.client.multi_statements = on;
+    }
+
+    /// TLS between client and server.
+    pub fn transport(&self) -> Option<&Transport> {
+        self.client.transport.as_ref()
     }
 
     /// Status flags of the protocol.

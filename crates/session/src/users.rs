@@ -13,6 +13,7 @@ use crate::{
     session::Session,
     show::quote,
     statements::done,
+    transport::Requirement,
 };
 
 /// Makes stored forms of passwords; the hashes belong to the protocol.
@@ -93,9 +94,11 @@ impl Session {
         }
         let (plugin, stored) = self.credentials(user.auth.as_ref(), None)?;
         let locked = if options.account_lock == Some(true) { "Y" } else { "N" };
+        let require = options.require.as_ref().map(Requirement::from).unwrap_or_default();
+        let [ssl_type, cipher, issuer, subject] = require.columns().map(quote);
         let sql = format!(
-            "INSERT INTO mysql.user (Host, User, plugin, authentication_string, account_locked, ssl_cipher, x509_issuer, x509_subject) VALUES \
-             ({}, {}, {}, {}, '{locked}', '', '', '')",
+            "INSERT INTO mysql.user (Host, User, plugin, authentication_string, account_locked, ssl_type, ssl_cipher, x509_issuer, x509_subject) \
+             VALUES ({}, {}, {}, {}, '{locked}', {ssl_type}, {cipher}, {issuer}, {subject})",
             quote(&name.host.to_lowercase()),
             quote(&name.user),
             quote(&plugin),
@@ -124,6 +127,11 @@ impl Session {
         }
         if let Some(lock) = options.account_lock {
             changes.push(format!("account_locked = '{}'", if lock { "Y" } else { "N" }));
+        }
+        if let Some(require) = &options.require {
+            let require = Requirement::from(require);
+            let [ssl_type, cipher, issuer, subject] = require.columns().map(quote);
+            changes.push(format!("ssl_type = {ssl_type}, ssl_cipher = {cipher}, x509_issuer = {issuer}, x509_subject = {subject}"));
         }
         if changes.is_empty() {
             return Ok(());
@@ -215,8 +223,11 @@ impl Session {
         let lock = if account.locked { "LOCK" } else { "UNLOCK" };
         let auth = if account.auth_string.is_empty() { String::new() } else { format!(" AS {}", quote(&account.auth_string)) };
         let line = format!(
-            "CREATE USER `{}`@`{}` IDENTIFIED WITH '{}'{auth} REQUIRE NONE PASSWORD EXPIRE DEFAULT ACCOUNT {lock}",
-            account.user, account.host, account.plugin
+            "CREATE USER `{}`@`{}` IDENTIFIED WITH '{}'{auth} REQUIRE {} PASSWORD EXPIRE DEFAULT ACCOUNT {lock}",
+            account.user,
+            account.host,
+            account.plugin,
+            require_clause(&account.require)
         );
         let heading = format!("CREATE USER for {}@{}", account.user, account.host);
         Ok(ResultRows::table(&[(&heading, FieldType::varchar(1024))], vec![vec![text(line)]]))
@@ -242,11 +253,22 @@ fn failed(operation: &str, name: &AccountName) -> Error {
     MysqlError::new(mysql_error::ER_CANNOT_USER, format!("Operation {operation} failed for '{}'@'{}'", name.user, name.host)).into()
 }
 
+/// What follows REQUIRE.
+fn require_clause(require: &Requirement) -> String {
+    match require {
+        Requirement::Nothing => "NONE".to_owned(),
+        Requirement::Tls => "SSL".to_owned(),
+        Requirement::Certificate => "X509".to_owned(),
+        Requirement::Details { cipher, issuer, subject } => {
+            let items = [("SUBJECT", subject), ("ISSUER", issuer), ("CIPHER", cipher)];
+            let items = items.into_iter().filter(|(_, value)| !value.is_empty());
+            items.map(|(item, value)| format!("{item} {}", quote(value))).collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
 /// Options this server does not enforce are refused rather than ignored.
 fn check_options(options: &UserOptions) -> Result<(), Error> {
-    if !matches!(options.require, None | Some(parser::ast::Require::None)) {
-        return Err(Error::unsupported("REQUIRE (TLS)"));
-    }
     if !options.limits.is_empty() {
         return Err(Error::unsupported("resource limits of accounts"));
     }

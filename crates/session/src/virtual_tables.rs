@@ -18,6 +18,7 @@ use crate::{
     peers::{self, ProcessRow},
     result::text,
     session::Session,
+    transport::Transport,
     vars::{DEFINITIONS, Scope},
 };
 
@@ -27,6 +28,7 @@ pub(crate) struct SessionTables {
     pub(crate) user: String,
     pub(crate) sees_all: bool,
     privileges: Privileges,
+    transport: Option<Transport>,
     /// Session values of all variables.
     variables: Vec<(&'static str, String)>,
 }
@@ -47,6 +49,7 @@ impl Session {
             user: self.client.user.clone(),
             sees_all: self.domain.accounts().sees_all(&self.client),
             privileges: self.client.privileges,
+            transport: self.client.transport.clone(),
             variables,
         })
     }
@@ -109,7 +112,8 @@ impl RowProvider for SessionTables {
             "PROCESSLIST" => Some(self.processes()),
             "GLOBAL_VARIABLES" => Some(self.global_variables()),
             "SESSION_VARIABLES" => Some(self.variables.iter().map(|(name, value)| vec![text(*name), text(value.clone())]).collect()),
-            "GLOBAL_STATUS" | "SESSION_STATUS" => Some(self.status()),
+            "GLOBAL_STATUS" => Some(self.status(None)),
+            "SESSION_STATUS" => Some(self.status(self.transport.as_ref())),
             "USER_PRIVILEGES" => Some(self.user_privileges()),
             _ => None,
         }
@@ -131,7 +135,8 @@ impl SessionTables {
         global.map(|definition| vec![text(definition.name), text(self.domain.globals().get(definition))]).collect()
     }
 
-    fn status(&self) -> Vec<Vec<Datum>> {
+    /// Status variables; those of TLS are about one connection.
+    fn status(&self, transport: Option<&Transport>) -> Vec<Vec<Datum>> {
         let (hits, misses) = self.domain.plans().hits_and_misses();
         let figures = [
             ("Threads_connected", self.domain.connections().len().to_string()),
@@ -140,6 +145,8 @@ impl SessionTables {
             ("Plan_cache_hits", hits.to_string()),
             ("Plan_cache_misses", misses.to_string()),
             ("Prepared_stmt_count", self.domain.prepared_statements().to_string()),
+            ("Ssl_cipher", transport.map_or("", |tls| tls.cipher).to_owned()),
+            ("Ssl_version", transport.map_or("", |tls| tls.version).to_owned()),
         ];
         figures.into_iter().map(|(name, value)| vec![text(name), text(value)]).collect()
     }

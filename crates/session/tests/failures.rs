@@ -72,6 +72,7 @@ async fn server() -> Arc<Domain> {
         data_dir: String::new(),
         advertise_address: String::new(),
         git_hash: "",
+        tls_variables: Vec::new(),
         hasher: Arc::new(NoPasswords),
     };
     Domain::open(client, config).await.expect("the domain opens")

@@ -14,6 +14,7 @@ mod playground;
 mod process;
 mod sql;
 mod store_metrics;
+mod tls;
 
 use std::process::ExitCode;
 

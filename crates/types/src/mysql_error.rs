@@ -453,6 +453,8 @@ error_codes! {
     ER_STMT_HAS_NO_OPEN_CURSOR = 1421 "HY000";
     /// The account is locked.
     ER_ACCOUNT_HAS_BEEN_LOCKED = 3118 "HY000";
+    /// A connection that is not encrypted, where all must be.
+    ER_SECURE_TRANSPORT_REQUIRED = 3159 "HY000";
     /// An operation on accounts failed.
     ER_CANNOT_USER = 1396 "HY000";
     /// Transaction characteristics cannot change inside a transaction.

@@ -21,6 +21,7 @@ mod region_merge;
 mod scripts;
 mod stores;
 mod sysbench;
+mod tls;
 
 use testkit::{Server, ServerOptions};
 
