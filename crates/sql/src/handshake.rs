@@ -168,13 +168,17 @@ impl Handshake<'_> {
         let Some(account) = self.domain.account(&response.user, &host) else {
             return Err(denied(!response.auth_response.is_empty()));
         };
+        // Before the password is asked for: it shall not travel on a connection that the account does not allow.
+        if !account.require.is_met_by(self.transport.as_ref()) {
+            return Err(denied(!response.auth_response.is_empty()));
+        }
         let plugin = Plugin::from_name(&account.plugin).unwrap_or(DEFAULT_PLUGIN);
         let (proof, scramble) = self.proof(response, plugin, &account, scramble).await?;
         let proved = match plugin {
             Plugin::Native => native::verify(&scramble, &proof, &account.auth_string),
             Plugin::CachingSha2 => self.verify_sha2(&account, &proof, &scramble).await?,
         };
-        if !proved || !account.require.is_met_by(self.transport.as_ref()) {
+        if !proved {
             return Err(denied(!proof.is_empty()));
         }
         if account.locked {
