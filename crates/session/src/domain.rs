@@ -16,13 +16,15 @@ use parking_lot::Mutex;
 use planner::StatsSource;
 use stats::{StatsCache, TableStats};
 use tokio::{sync::Notify, task::JoinHandle};
+use types::mysql_error::MysqlError;
 
 use crate::{
     Error,
-    accounts::Accounts,
+    accounts::{Account, Accounts},
     background,
     connections::ConnectionRegistry,
     deadlocks::DeadlockHistory,
+    logins::Logins,
     persisted,
     plan_cache::SharedPlans,
     users::PasswordHasher,
@@ -64,6 +66,7 @@ pub struct Domain {
     stats: Stats,
     globals: GlobalVars,
     accounts: Accounts,
+    logins: Logins,
     connections: ConnectionRegistry,
     plans: SharedPlans,
     prepared: AtomicIsize,
@@ -123,6 +126,7 @@ impl Domain {
             stats: Stats(stats),
             globals,
             accounts: Accounts::default(),
+            logins: Logins::default(),
             hasher: config.hasher,
             connections: ConnectionRegistry::new(config.max_connections, number),
             plans: SharedPlans::new(config.plan_cache_capacity),
@@ -196,8 +200,10 @@ impl Domain {
     /// Sets a global variable, and what follows from it.
     pub(crate) fn set_global(&self, definition: &'static Definition, value: Option<String>) {
         self.globals.set(definition, value);
-        if definition.name == "max_connections" {
-            self.connections.set_limit(self.globals.number("max_connections") as usize);
+        match definition.name {
+            "max_connections" => self.connections.set_limit(self.globals.number("max_connections") as usize),
+            "mandatory_roles" => self.accounts.set_mandatory_roles(&self.globals.get(definition)),
+            _ => {}
         }
     }
 
@@ -249,8 +255,28 @@ impl Domain {
     }
 
     /// The account a client that calls itself `user` at `client_host` belongs to.
-    pub fn account(&self, user: &str, client_host: &str) -> Option<crate::accounts::Account> {
+    pub fn account(&self, user: &str, client_host: &str) -> Option<Arc<Account>> {
         self.accounts.find(user, client_host)
+    }
+
+    /// Fails while an account is locked for failed logins.
+    pub fn admit_login(&self, account: &Account) -> Result<(), MysqlError> {
+        self.logins.admit(account, self.client.env().wall_ms())
+    }
+
+    /// A wrong password was given; the error when that locks the account.
+    pub fn login_failed(&self, account: &Account) -> Result<(), MysqlError> {
+        self.logins.failed(account, self.client.env().wall_ms())
+    }
+
+    /// Whether an account has to change its password before anything else.
+    pub fn has_expired_password(&self, account: &Account) -> bool {
+        account.has_expired_password(self.globals.number("default_password_lifetime"), self.client.env().wall_ms())
+    }
+
+    /// Failed logins.
+    pub fn logins(&self) -> &Logins {
+        &self.logins
     }
 
     pub(crate) fn password_hasher(&self) -> &dyn PasswordHasher {
@@ -283,7 +309,7 @@ impl Domain {
 
     /// `require_secure_transport`
     pub fn requires_secure_transport(&self) -> bool {
-        find("require_secure_transport").is_some_and(|definition| self.globals.get(definition) == "ON")
+        self.globals.is_on("require_secure_transport")
     }
 
     /// `wait_timeout`

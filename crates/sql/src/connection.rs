@@ -21,6 +21,7 @@ use crate::{
     handshake::{DigestCache, Failure, Handshake},
     metrics::Metrics,
     prepared::PreparedStatements,
+    throttle::Throttle,
 };
 
 /// Time a client has for the whole handshake (`connect_timeout`).
@@ -34,6 +35,8 @@ pub struct Shared {
     pub metrics: Metrics,
     /// Digests of proved passwords.
     pub digests: DigestCache,
+    /// Failed logins.
+    pub throttle: Throttle,
     /// The server's side of TLS; none when it has no certificate.
     pub tls: Option<TlsAcceptor>,
 }
@@ -77,6 +80,7 @@ pub async fn serve(shared: Arc<Shared>, socket: TcpStream, peer: IpAddr) {
         writer: &mut writer,
         domain: &shared.domain,
         digests: &shared.digests,
+        throttle: &shared.throttle,
         tls: shared.tls.as_ref(),
         transport: None,
         connection_id: handle.id().0,
@@ -206,6 +210,7 @@ impl Connection {
             writer: &mut self.writer,
             domain: &shared.domain,
             digests: &shared.digests,
+            throttle: &shared.throttle,
             tls: None,
             transport: self.session.transport().cloned(),
             connection_id: self.handle.id().0,

@@ -3,9 +3,10 @@
 //! The greeting carries a scramble for the default plugin. If the account uses another plugin, or the client answered with another,
 //! the server asks once more with a fresh scramble. A client that wants TLS says so before it says who it is.
 //! An account's password is never learnt from timing or from different messages: an
-//! unknown account and a wrong password read the same (1045).
+//! unknown account and a wrong password read the same (1045), and the more of them come from an address the later they are answered ([`crate::throttle`]).
+//! root without a password, as a fresh server has it, is let in from the server's own machine only.
 
-use std::{collections::HashMap, net::IpAddr, sync::Arc};
+use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Instant};
 
 use parking_lot::Mutex;
 use session::{Account, Certificate, ClientInfo, Domain, Transport};
@@ -21,6 +22,8 @@ use wire::{
     packet::{PacketReader, PacketWriter},
     tls::{TlsAcceptor, TlsSession},
 };
+
+use crate::throttle::Throttle;
 
 /// Plugin of the greeting. Clients that know another one only are asked again.
 const DEFAULT_PLUGIN: Plugin = Plugin::Native;
@@ -76,6 +79,8 @@ pub struct Handshake<'a> {
     pub domain: &'a Arc<Domain>,
     /// Digests of passwords proved before.
     pub digests: &'a DigestCache,
+    /// Failed logins.
+    pub throttle: &'a Throttle,
     /// The server's side of TLS; none when it is not offered.
     pub tls: Option<&'a TlsAcceptor>,
     /// TLS as it was agreed on.
@@ -119,7 +124,7 @@ impl Handshake<'_> {
         let response = HandshakeResponse::parse(payload)?;
         self.writer.set_sequence(self.reader.next_sequence());
         let account = self.authenticate(&response, scramble).await?;
-        Ok((response.capabilities, self.client_info(response, account)))
+        Ok((response.capabilities, self.client_info(response, &account)?))
     }
 
     /// COM_CHANGE_USER: the client always has to answer a fresh scramble, in the plugin of the account.
@@ -130,13 +135,22 @@ impl Handshake<'_> {
             response.plugin = Some(String::new());
         }
         let account = self.authenticate(&response, scramble).await?;
-        Ok(self.client_info(response, account))
+        self.client_info(response, &account)
     }
 
-    fn client_info(&self, response: HandshakeResponse, account: Account) -> ClientInfo {
-        ClientInfo {
-            user: response.user,
-            account_host: account.host,
+    fn client_info(&self, response: HandshakeResponse, account: &Account) -> Result<ClientInfo, Failure> {
+        let password_expired = self.domain.has_expired_password(account);
+        if password_expired && !response.capabilities.contains(CapabilityFlags::CLIENT_CAN_HANDLE_EXPIRED_PASSWORDS) {
+            return Err(Failure::Refused(MysqlError::new(
+                mysql_error::ER_MUST_CHANGE_PASSWORD_LOGIN,
+                "Your password has expired. To log in you must change it using a client that supports expired passwords.",
+            )));
+        }
+        Ok(ClientInfo {
+            user: account.user.clone(),
+            login: response.user,
+            password_expired,
+            account_host: account.host.clone(),
             client_host: self.peer.to_string(),
             database: response.database,
             collation: response.collation,
@@ -145,12 +159,11 @@ impl Handshake<'_> {
             multi_statements: response.capabilities.contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS),
             attributes: response.attributes,
             transport: self.transport.clone(),
-            ..ClientInfo::default()
-        }
+        })
     }
 
     /// Finds the account `response` names and has the client prove that it may use it.
-    pub async fn authenticate(&mut self, response: &HandshakeResponse, scramble: [u8; SCRAMBLE_LEN]) -> Result<Account, Failure> {
+    pub async fn authenticate(&mut self, response: &HandshakeResponse, scramble: [u8; SCRAMBLE_LEN]) -> Result<Arc<Account>, Failure> {
         if self.transport.is_none() && self.domain.requires_secure_transport() {
             return Err(Failure::Refused(MysqlError::new(
                 mysql_error::ER_SECURE_TRANSPORT_REQUIRED,
@@ -166,8 +179,14 @@ impl Handshake<'_> {
             ))
         };
         let Some(account) = self.domain.account(&response.user, &host) else {
+            self.slow_down().await;
             return Err(denied(!response.auth_response.is_empty()));
         };
+        let from_here = self.peer.to_canonical().is_loopback();
+        if account.user == "root" && account.auth_string.is_empty() && !from_here {
+            tracing::warn!(peer = %self.peer, "root has no password and may connect from this machine only; give it one: ALTER USER root IDENTIFIED BY '…'");
+            return Err(denied(!response.auth_response.is_empty()));
+        }
         // Before the password is asked for: it shall not travel on a connection that the account does not allow.
         if !account.require.is_met_by(self.transport.as_ref()) {
             return Err(denied(!response.auth_response.is_empty()));
@@ -178,9 +197,14 @@ impl Handshake<'_> {
             Plugin::Native => native::verify(&scramble, &proof, &account.auth_string),
             Plugin::CachingSha2 => self.verify_sha2(&account, &proof, &scramble).await?,
         };
+        self.domain.admit_login(&account).map_err(Failure::Refused)?;
         if !proved {
+            self.slow_down().await;
+            self.domain.login_failed(&account).map_err(Failure::Refused)?;
             return Err(denied(!proof.is_empty()));
         }
+        self.throttle.succeeded(self.peer);
+        self.domain.logins().succeeded(&account);
         if account.locked {
             return Err(Failure::Refused(MysqlError::new(
                 mysql_error::ER_ACCOUNT_HAS_BEEN_LOCKED,
@@ -188,6 +212,11 @@ impl Handshake<'_> {
             )));
         }
         Ok(account)
+    }
+
+    /// A login failed: its answer waits.
+    async fn slow_down(&self) {
+        tokio::time::sleep(self.throttle.failed(self.peer, Instant::now())).await;
     }
 
     /// The client's answer to a scramble in the account's plugin, asking again when it used another.

@@ -16,6 +16,7 @@ use crate::{
     Error, Metrics,
     connection::{self, Shared},
     handshake::DigestCache,
+    throttle::Throttle,
     workers::{WorkerOptions, Workers},
 };
 
@@ -59,7 +60,8 @@ impl Server {
         let listener = listen(&config.host, config.port, "MySQL clients")?;
         let address = listener.local_addr().map_err(|source| Error::Host { host: config.host.clone(), source })?;
         domain.set_port(address.port());
-        let shared = Arc::new(Shared { domain, metrics, digests: DigestCache::default(), tls: config.tls.clone() });
+        let shared =
+            Arc::new(Shared { domain, metrics, digests: DigestCache::default(), throttle: Throttle::default(), tls: config.tls.clone() });
         let stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::new(Notify::new());
         let workers = Arc::new(Workers::start(config.workers)?);

@@ -154,6 +154,10 @@ impl PasswordHasher for Hasher {
         Plugin::from_name(plugin).unwrap_or(Plugin::Native).hash(password)
     }
 
+    fn verify(&self, plugin: &str, stored: &str, password: &[u8]) -> bool {
+        Plugin::from_name(plugin).is_some_and(|plugin| plugin.verify(stored, password))
+    }
+
     fn is_hash(&self, plugin: &str, stored: &str) -> bool {
         Plugin::from_name(plugin).is_some_and(|plugin| plugin.is_valid_hash(stored))
     }

@@ -36,6 +36,7 @@ pub fn server_capabilities() -> CapabilityFlags {
         | CapabilityFlags::CLIENT_PLUGIN_AUTH
         | CapabilityFlags::CLIENT_CONNECT_ATTRS
         | CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
+        | CapabilityFlags::CLIENT_CAN_HANDLE_EXPIRED_PASSWORDS
         | CapabilityFlags::CLIENT_DEPRECATE_EOF
 }
 

@@ -80,7 +80,7 @@ const ALWAYS_SO: &str = "this server always behaves as with the default";
 
 /// All variables, by name.
 pub static DEFINITIONS: &[Definition] = &[
-    inert("activate_all_roles_on_login", Scope::Global, Kind::Bool, "OFF", ALWAYS_SO),
+    live("activate_all_roles_on_login", Scope::Global, Kind::Bool, "OFF"),
     live("auto_increment_increment", Scope::Both, int(1, 65_535), "1"),
     live("auto_increment_offset", Scope::Both, int(1, 65_535), "1"),
     live("autocommit", Scope::Both, Kind::Bool, "ON"),
@@ -105,9 +105,11 @@ pub static DEFINITIONS: &[Definition] = &[
     live("datadir", Scope::ReadOnly, Kind::Text, ""),
     inert("default_authentication_plugin", Scope::ReadOnly, Kind::Text, "mysql_native_password", ""),
     inert("default_collation_for_utf8mb4", Scope::Both, Kind::Text, "utf8mb4_0900_ai_ci", ALWAYS_SO),
+    live("default_password_lifetime", Scope::Global, int(0, 65_535), "0"),
     inert("default_storage_engine", Scope::Both, Kind::Text, "InnoDB", "there is one store"),
     inert("default_tmp_storage_engine", Scope::Both, Kind::Text, "InnoDB", "there is one store"),
     live("default_week_format", Scope::Both, int(0, 7), "0"),
+    live("disconnect_on_expired_password", Scope::ReadOnly, Kind::Bool, "ON"),
     live("div_precision_increment", Scope::Both, int(0, 30), "4"),
     inert("eq_range_index_dive_limit", Scope::Both, int(0, U32), "200", OPTIMIZER),
     live("error_count", Scope::Session, int(0, U64), "0"),
@@ -143,6 +145,7 @@ pub static DEFINITIONS: &[Definition] = &[
     inert("low_priority_updates", Scope::Both, Kind::Bool, "OFF", OTHER_ENGINE),
     live("lower_case_file_system", Scope::ReadOnly, Kind::Bool, "OFF"),
     live("lower_case_table_names", Scope::ReadOnly, int(0, 2), "2"),
+    live("mandatory_roles", Scope::Global, Kind::Text, ""),
     live("max_allowed_packet", Scope::Both, int(1024, 1_073_741_824), "67108864"),
     live("max_connections", Scope::Global, int(1, 100_000), "2000"),
     live("max_error_count", Scope::Both, int(0, 65_535), "1024"),
