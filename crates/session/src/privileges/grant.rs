@@ -37,6 +37,8 @@ enum Object {
 struct Change {
     set: PrivilegeSet,
     dynamic: DynamicSet,
+    /// WITH GRANT OPTION, for the dynamic ones: each has it for itself.
+    dynamic_option: bool,
     /// Columns as they were written, by their names in lower case.
     columns: BTreeMap<String, (String, PrivilegeSet)>,
 }
@@ -124,7 +126,9 @@ impl Session {
         }
         let object = self.grant_object(&grant.level, grant.object_type)?;
         let mut change = Change::read(&grant.privileges, &object)?;
-        if grant.grant_option {
+        change.dynamic_option = grant.grant_option;
+        // Who is granted dynamic privileges only gets the option for those only.
+        if grant.grant_option && (change.dynamic == DynamicSet::default() || !change.set.is_empty()) {
             change.set = change.set.union(GRANT_OPTION);
         }
         self.check_may_grant(&object, &change)?;
@@ -322,7 +326,7 @@ async fn grant_global(tables: &mut GrantTables, change: &Change, account: &Accou
         tables.run(&format!("UPDATE mysql.user SET {} WHERE {row}", assignments(change.set, 'Y'))).await?;
     }
     // The option given once stays until it is revoked.
-    let (verb, option) = if change.set.has(Privilege::GrantOption) { ("REPLACE", 'Y') } else { ("INSERT IGNORE", 'N') };
+    let (verb, option) = if change.dynamic_option { ("REPLACE", 'Y') } else { ("INSERT IGNORE", 'N') };
     let (user, host) = (quote(&account.user), quote(&account.host));
     for name in change.dynamic.names() {
         let values = format!("({user}, {host}, '{name}', '{option}')");

@@ -38,6 +38,7 @@ const NAMED_IN: [(&str, &str, &str); 8] = [
 impl Session {
     /// Statements on accounts, roles and privileges. They commit what is open, as in MySQL.
     pub(crate) async fn run_account_statement(&mut self, stmt: Stmt) -> Result<StatementResult, Error> {
+        self.follow_accounts().await?;
         if let Stmt::SetRole(set) = &stmt {
             self.run_set_role(&set.roles)?;
             return Ok(done(Outcome::default()));
@@ -67,6 +68,14 @@ impl Session {
         self.refresh_access();
         self.row_count = 0;
         Ok(done(Outcome::default()))
+    }
+
+    /// In a cluster: takes over what another server has just changed, so that a statement on accounts stands on what was there before it.
+    pub(crate) async fn follow_accounts(&self) -> Result<(), Error> {
+        match self.domain.catalog().servers() {
+            Some(_) => self.domain.accounts().reload(&self.domain).await,
+            None => Ok(()),
+        }
     }
 
     /// Accounts with SYSTEM_USER are changed only by those who have it too.

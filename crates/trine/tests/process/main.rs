@@ -1,6 +1,7 @@
 //! Tests that run the real binary as processes: the command line, crashes, power loss, full disks, the real sysbench, SQL scripts, bad input, stores of a cluster and
 //! SQL servers over them.
 
+mod accounts;
 mod authentication;
 mod bad_input;
 mod cluster_servers;
