@@ -1,7 +1,8 @@
 //! Statements with passwords, as others may see them.
 //!
 //! PROCESSLIST, logs and error reports show statements. Where a statement may hold a password, every text behind the word that announces one is
-//! replaced. This is done when a statement is shown, not when it runs.
+//! replaced; so is a text that has such a statement in it, as PREPARE is given. This is done when a statement is shown, not when it
+//! runs.
 
 /// Words behind which a password stands in account statements: `IDENTIFIED … BY`, `AS`, `REPLACE`, and `SET PASSWORD … =`.
 const ANNOUNCE: [&str; 2] = ["IDENTIFIED", "PASSWORD"];
@@ -28,7 +29,7 @@ pub(crate) fn masked(text: &str) -> String {
         let (piece, after) = rest.split_at(len);
         rest = after;
         match first {
-            '\'' | '"' if secret => shown.push_str(MASK),
+            '\'' | '"' if secret || holds_account_statement(piece) => shown.push_str(MASK),
             ';' => {
                 secret = false;
                 shown.push(';');
@@ -40,6 +41,12 @@ pub(crate) fn masked(text: &str) -> String {
         }
     }
     shown
+}
+
+/// Whether a quoted text is a statement with a password in it.
+fn holds_account_statement(quoted: &str) -> bool {
+    let upper = quoted.to_ascii_uppercase();
+    upper.contains("IDENTIFIED") || upper.contains("SET PASSWORD")
 }
 
 /// Bytes of a quoted text that `text` begins with; all of it when the end is missing.
@@ -74,7 +81,7 @@ mod tests {
             ("SET PASSWORD FOR 'u'@'%' = 'x'; SELECT 'y'", "SET PASSWORD FOR <secret>@<secret> = <secret>; SELECT 'y'"),
             ("SELECT 'password'", "SELECT 'password'"),
             ("CREATE USER u IDENTIFIED BY 'cut of", "CREATE USER u IDENTIFIED BY <secret>"),
-            ("INSERT INTO t VALUES ('identified by')", "INSERT INTO t VALUES ('identified by')"),
+            ("PREPARE s FROM 'ALTER USER u IDENTIFIED BY ''x'''", "PREPARE s FROM <secret>"),
             ("SELECT `it's` FROM t", "SELECT `it's` FROM t"),
         ] {
             assert_eq!(masked(text), shown);

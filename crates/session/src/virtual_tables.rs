@@ -74,6 +74,7 @@ impl VirtualTables for SessionTables {
                     facts: self,
                     provider: self,
                     visible: &visible,
+                    column_privileges: &|database, table, column| self.access.shown_on_column(database, table, column),
                 };
                 infoschema_tables::rows(&scan.table, &context)
             }

@@ -306,6 +306,11 @@ async fn only_what_one_may_use_is_listed() {
     assert_eq!(texts(&mut session, named).await, ["t"]);
     let of_table = "SELECT DISTINCT TABLE_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'app'";
     assert_eq!(texts(&mut session, of_table).await, ["t"]);
+    assert_eq!(texts(&mut session, "SHOW COLUMNS FROM app.t").await, ["a"]);
+    let shown =
+        "SELECT CONCAT(COLUMN_NAME, ':', PRIVILEGES) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'app' AND TABLE_NAME = 't'";
+    assert_eq!(texts(&mut session, shown).await, ["a:select"]);
+    assert_eq!(texts(&mut root, shown).await, ["a:select,insert,update,references", "b:select,insert,update,references"]);
     // Whether there is a table or a database is not told.
     for sql in ["SELECT 1 FROM app.hidden", "SELECT 1 FROM app.nothing", "SELECT 1 FROM nowhere.nothing"] {
         assert_eq!(code(rows(&mut session, sql).await).0, 1142, "{sql}");

@@ -137,6 +137,17 @@ impl Access {
         let shown = PrivilegeSet::TABLE.union(PrivilegeSet::of(&[Privilege::GrantOption]));
         !self.anywhere_on_table(database, table).intersection(shown).is_empty()
     }
+
+    /// Privileges on a column as `information_schema.COLUMNS` shows them; `None` for a column that is not listed: there is no privilege on it, nor on its
+    /// table as a whole.
+    pub(crate) fn shown_on_column(&self, database: &str, table: &str, column: &str) -> Option<String> {
+        let whole = PrivilegeSet::TABLE.union(PrivilegeSet::of(&[Privilege::GrantOption]));
+        let own = self.on_column(database, table, column);
+        let listed = !own.intersection(whole).is_empty();
+        listed.then(|| {
+            own.intersection(PrivilegeSet::COLUMN).iter().map(|privilege| privilege.sql().to_lowercase()).collect::<Vec<_>>().join(",")
+        })
+    }
 }
 
 #[cfg(test)]

@@ -112,26 +112,8 @@ impl PrivilegeSet {
     /// All that can be granted on `*.*`, without GRANT OPTION.
     pub(crate) const GLOBAL: Self = Self((1 << P::GrantOption as u32) - 1);
     /// All that can be granted on a database, without GRANT OPTION.
-    pub(crate) const DATABASE: Self = Self::of(&[
-        P::Select,
-        P::Insert,
-        P::Update,
-        P::Delete,
-        P::Create,
-        P::Drop,
-        P::References,
-        P::Index,
-        P::Alter,
-        P::CreateTemporaryTables,
-        P::LockTables,
-        P::Execute,
-        P::CreateView,
-        P::ShowView,
-        P::CreateRoutine,
-        P::AlterRoutine,
-        P::Event,
-        P::Trigger,
-    ]);
+    pub(crate) const DATABASE: Self =
+        Self::TABLE.union(Self::of(&[P::CreateTemporaryTables, P::LockTables, P::Execute, P::CreateRoutine, P::AlterRoutine, P::Event]));
     /// All that can be granted on a table, without GRANT OPTION.
     pub(crate) const TABLE: Self = Self::of(&[
         P::Select,
