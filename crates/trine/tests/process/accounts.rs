@@ -1,14 +1,21 @@
 //! What accounts are held to when somebody logs in: locking after wrong passwords, passwords that have expired; and privileges as a client meets them.
 
-use std::time::Duration;
+use std::{
+    net::{IpAddr, UdpSocket},
+    time::Duration,
+};
 
 use testkit::mysql::{Conn, Error, OptsBuilder, prelude::Queryable as _};
 
 use crate::Scratch;
 
 fn options(scratch: &Scratch, user: &str, password: &str) -> OptsBuilder {
+    options_at(scratch, "127.0.0.1", user, password)
+}
+
+fn options_at(scratch: &Scratch, address: &str, user: &str, password: &str) -> OptsBuilder {
     OptsBuilder::new()
-        .ip_or_hostname(Some("127.0.0.1"))
+        .ip_or_hostname(Some(address))
         .tcp_port(scratch.server.port())
         .user(Some(user))
         .pass(Some(password))
@@ -18,7 +25,11 @@ fn options(scratch: &Scratch, user: &str, password: &str) -> OptsBuilder {
 
 /// The error of a login; 0 when it succeeds.
 fn log_in(scratch: &Scratch, user: &str, password: &str) -> (u16, String) {
-    match Conn::new(options(scratch, user, password)) {
+    log_in_at(scratch, "127.0.0.1", user, password)
+}
+
+fn log_in_at(scratch: &Scratch, address: &str, user: &str, password: &str) -> (u16, String) {
+    match Conn::new(options_at(scratch, address, user, password)) {
         Ok(_) => (0, String::new()),
         Err(Error::MySqlError(error)) => (error.code, error.message),
         Err(error) => panic!("{user}: {error}"),
@@ -93,4 +104,26 @@ fn a_grant_counts_for_connections_that_are_open_and_outlives_a_crash() {
     let scratch = scratch.crash_and_restart();
     let mut reader = Conn::new(options(&scratch, "reader", "pw")).expect("logs in");
     assert_eq!(read(&mut reader), Ok(Some(7)));
+}
+
+/// An address of this machine that is not loopback, if it has one: that of the way out. Nothing is sent.
+fn outer_address() -> Option<IpAddr> {
+    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+    socket.connect("192.0.2.1:9").ok()?;
+    socket.local_addr().ok().map(|address| address.ip()).filter(|address| !address.is_loopback() && !address.is_unspecified())
+}
+
+#[test]
+fn root_without_a_password_is_let_in_from_its_own_machine_only() {
+    let Some(outside) = outer_address() else {
+        println!("skipped: this machine has no address but loopback");
+        return;
+    };
+    let (outside, scratch) = (outside.to_string(), Scratch::with_config("host = \"0.0.0.0\"\n"));
+    assert_eq!(log_in(&scratch, "root", "").0, 0);
+    let (code, message) = log_in_at(&scratch, &outside, "root", "");
+    assert_eq!((code, message), (1045, format!("Access denied for user 'root'@'{outside}' (using password: NO)")));
+    assert!(scratch.server.log_text().contains("root has no password"), "the log says why");
+    run(&mut scratch.server.connect().expect("connects"), &["ALTER USER root IDENTIFIED BY 'safe'"]);
+    assert_eq!(log_in_at(&scratch, &outside, "root", "safe").0, 0);
 }
