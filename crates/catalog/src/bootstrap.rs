@@ -7,6 +7,7 @@
 //! |---|---|
 //! | 1 | databases `mysql` and `test`; grant tables; `root@'%'` without password |
 //! | 2 | `mysql.global_variables` |
+//! | 3 | the dynamic privileges of `root@'%'` |
 //!
 //! A store of an older version gets what it misses at the next start, in one transaction too.
 
@@ -23,11 +24,11 @@ use crate::{
     DatabaseInfo, Error, Result, SchemaState, TableInfo,
     layout::handle_kind,
     meta::{BootstrapInfo, Meta, SchemaDiff},
-    system_tables::{TABLES, root_account},
+    system_tables::{TABLES, root_account, root_grants},
 };
 
 /// The version this program bootstraps to.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Bootstraps the store unless that has been done.
 pub async fn run(client: &Client) -> Result<()> {
@@ -73,8 +74,25 @@ async fn upgrade(txn: &mut Transaction, info: BootstrapInfo, now_ms: u64) -> Res
         meta.put_table(&table)?;
         diff.tables.push((mysql, table.id));
     }
-    meta.next_schema_version(diff).await?;
-    meta.put_bootstrap(&BootstrapInfo { version: VERSION, ..info })
+    if !diff.tables.is_empty() {
+        meta.next_schema_version(diff).await?;
+    }
+    meta.put_bootstrap(&BootstrapInfo { version: VERSION, ..info })?;
+    if info.version < 3 {
+        let tables = meta.tables(mysql).await?;
+        let grants = tables.iter().find(|table| table.name == "global_grants").expect("the first version has made the grant tables");
+        put_root_grants(txn, grants)?;
+    }
+    Ok(())
+}
+
+/// Dynamic privileges for root, who has all others.
+fn put_root_grants(txn: &mut Transaction, table: &TableInfo) -> Result<()> {
+    for row in root_grants() {
+        let (key, value) = encode_row(table, &row)?;
+        txn.set(key.into(), value.into(), WriteFlags::default())?;
+    }
+    Ok(())
 }
 
 async fn create_all(txn: &mut Transaction, now_ms: u64) -> Result<()> {
@@ -96,13 +114,15 @@ async fn create_all(txn: &mut Transaction, now_ms: u64) -> Result<()> {
         })?;
         diff.databases.push(database);
     }
-    let mut accounts = None;
+    let (mut accounts, mut grants) = (None, None);
     for definition in TABLES {
         let table = definition.build(TableId(next_id()), mysql, now_ms);
         meta.put_table(&table)?;
         diff.tables.push((mysql, table.id));
-        if definition.name == "user" {
-            accounts = Some(table);
+        match definition.name {
+            "user" => accounts = Some(table),
+            "global_grants" => grants = Some(table),
+            _ => {}
         }
     }
     meta.next_schema_version(diff).await?;
@@ -110,7 +130,7 @@ async fn create_all(txn: &mut Transaction, now_ms: u64) -> Result<()> {
     let accounts = accounts.expect("the list of system tables has mysql.user");
     let (key, value) = encode_row(&accounts, &root_account(&accounts))?;
     txn.set(key.into(), value.into(), WriteFlags::INSERT)?;
-    Ok(())
+    put_root_grants(txn, &grants.expect("the list of system tables has mysql.global_grants"))
 }
 
 /// The record of a row of a system table: clustered by its leading columns, without secondary indexes.

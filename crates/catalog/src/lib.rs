@@ -54,3 +54,4 @@ pub use model::{
 };
 pub use requests::Question;
 pub use servers::{LEASE, MAX_SERVER_NUMBER, ServerAbout, ServerRecord, Servers};
+pub use system_tables::DYNAMIC_PRIVILEGES;

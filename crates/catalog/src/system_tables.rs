@@ -94,6 +94,46 @@ const USER_FLAGS: &[&str] = &[
     "Create_tablespace_priv",
 ];
 
+/// Names of dynamic privileges, as MySQL 8.0 has them without plugins; in alphabetical order.
+pub const DYNAMIC_PRIVILEGES: [&str; 36] = [
+    "APPLICATION_PASSWORD_ADMIN",
+    "AUDIT_ABORT_EXEMPT",
+    "AUDIT_ADMIN",
+    "AUTHENTICATION_POLICY_ADMIN",
+    "BACKUP_ADMIN",
+    "BINLOG_ADMIN",
+    "BINLOG_ENCRYPTION_ADMIN",
+    "CLONE_ADMIN",
+    "CONNECTION_ADMIN",
+    "ENCRYPTION_KEY_ADMIN",
+    "FIREWALL_EXEMPT",
+    "FLUSH_OPTIMIZER_COSTS",
+    "FLUSH_STATUS",
+    "FLUSH_TABLES",
+    "FLUSH_USER_RESOURCES",
+    "GROUP_REPLICATION_ADMIN",
+    "GROUP_REPLICATION_STREAM",
+    "INNODB_REDO_LOG_ARCHIVE",
+    "INNODB_REDO_LOG_ENABLE",
+    "PASSWORDLESS_USER_ADMIN",
+    "PERSIST_RO_VARIABLES_ADMIN",
+    "REPLICATION_APPLIER",
+    "REPLICATION_SLAVE_ADMIN",
+    "RESOURCE_GROUP_ADMIN",
+    "RESOURCE_GROUP_USER",
+    "ROLE_ADMIN",
+    "SENSITIVE_VARIABLES_OBSERVER",
+    "SERVICE_CONNECTION_ADMIN",
+    "SESSION_VARIABLES_ADMIN",
+    "SET_USER_ID",
+    "SHOW_ROUTINE",
+    "SYSTEM_USER",
+    "SYSTEM_VARIABLES_ADMIN",
+    "TABLE_ENCRYPTION_ADMIN",
+    "TELEMETRY_LOG_ADMIN",
+    "XA_RECOVER_ADMIN",
+];
+
 /// All tables, in the order they are created.
 pub(crate) const TABLES: &[SystemTable] = &[
     SystemTable {
@@ -248,6 +288,11 @@ fn push(table: &mut TableInfo, name: &str, ty: FieldType, default: ColumnDefault
     let mut column = ColumnInfo::new(id, name, offset, ty);
     column.default = default;
     table.columns.push(column);
+}
+
+/// The rows of `mysql.global_grants` for the first account.
+pub(crate) fn root_grants() -> impl Iterator<Item = Vec<Datum>> {
+    DYNAMIC_PRIVILEGES.into_iter().map(|name| vec![text("root"), text("%"), text(name), text("Y")])
 }
 
 /// The row of the first account, `root@'%'`: every privilege, no password.

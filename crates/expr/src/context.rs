@@ -33,6 +33,8 @@ pub struct ConnInfo {
     pub host: Arc<str>,
     /// `user@host` of the account that the login matched (CURRENT_USER()).
     pub account: Arc<str>,
+    /// The active roles, as CURRENT_ROLE() names them.
+    pub roles: Arc<str>,
     /// The current database, if one was chosen.
     pub database: Option<Arc<str>>,
     /// VERSION().
@@ -41,7 +43,15 @@ pub struct ConnInfo {
 
 impl Default for ConnInfo {
     fn default() -> Self {
-        ConnInfo { id: 0, user: "root".into(), host: "localhost".into(), account: "root@%".into(), database: None, version: "8.0.0".into() }
+        ConnInfo {
+            id: 0,
+            user: "root".into(),
+            host: "localhost".into(),
+            account: "root@%".into(),
+            roles: "NONE".into(),
+            database: None,
+            version: "8.0.0".into(),
+        }
     }
 }
 

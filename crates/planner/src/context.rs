@@ -38,6 +38,12 @@ pub trait SystemVariables {
     fn system_variable(&self, scope: Option<VarScope>, name: &str) -> Result<(Datum, FieldType), MysqlError>;
 }
 
+/// Keeps the names of tables from those who may not know them: asked before it is looked whether a table is there.
+pub trait TableGate {
+    /// The error for a client that has no privilege whatever on a table.
+    fn admit(&self, database: &str, table: &str) -> std::result::Result<(), types::mysql_error::MysqlError>;
+}
+
 /// What a statement is planned with.
 #[derive(Clone, Copy)]
 pub struct PlanCtx<'a> {
@@ -60,4 +66,6 @@ pub struct PlanCtx<'a> {
     pub param_values: &'a [Datum],
     /// The switched-off rules.
     pub rules: RuleSet,
+    /// Which tables may be named at all; `None` for all.
+    pub gate: Option<&'a dyn TableGate>,
 }

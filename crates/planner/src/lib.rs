@@ -36,7 +36,7 @@ pub mod range;
 pub mod rules;
 mod statement;
 
-pub use context::{NoStats, PlanCtx, StatsSource, SystemVariables};
+pub use context::{NoStats, PlanCtx, StatsSource, SystemVariables, TableGate};
 pub use error::{Clause, Error, Result};
 pub use physical::PhysicalPlan;
 pub use rules::{Rule, RuleSet};

@@ -69,6 +69,7 @@ struct Planner<'a> {
 impl<'a> Planner<'a> {
     fn finish(mut self, bound: Bound) -> Result<PhysicalPlan> {
         let cx = self.binder.cx;
+        let tables = self.binder.take_tables();
         let values = std::mem::take(&mut self.binder.values);
         let estimator = Estimator::new(cx, &values);
         let (logical, wanted) = bound.input();
@@ -112,7 +113,7 @@ impl<'a> Planner<'a> {
             slots: self.binder.slots,
             scalar_subqueries,
             cacheable,
-            tables: self.binder.tables,
+            tables,
             locks_rows: self.binder.locks_rows,
             is_write,
             waits: self.binder.waits.get(),

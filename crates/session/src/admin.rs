@@ -30,8 +30,8 @@ impl Session {
     /// KILL.
     pub(crate) async fn run_kill(&mut self, kill: &KillStmt) -> Result<(), Error> {
         let id = self.evaluate(&kill.id).await?.as_u64().unwrap_or(0);
-        let may_kill_all = self.domain.accounts().check_admin(&self.client, "CONNECTION_ADMIN").is_ok();
-        let of = (!may_kill_all).then(|| self.client.user.clone());
+        let may_kill_all = self.check_need(&crate::privileges::needs::CONNECTIONS).is_ok();
+        let of = (!may_kill_all).then(|| self.client.login.clone());
         match peers::kill(&self.domain, ConnectionId(id), kill.query, of).await? {
             Killed::Done => {}
             Killed::Unknown => return Err(MysqlError::new(mysql_error::ER_NO_SUCH_THREAD, format!("Unknown thread id: {id}")).into()),
@@ -45,16 +45,8 @@ impl Session {
         Ok(())
     }
 
-    /// SHUTDOWN: answered first; then running statements finish, as after SIGTERM.
-    pub(crate) fn run_shutdown(&mut self) -> Result<(), Error> {
-        self.domain.accounts().check_shutdown(&self.client)?;
-        self.domain.request_stop();
-        Ok(())
-    }
-
     /// FLUSH.
     pub(crate) async fn run_flush(&mut self, flush: &FlushStmt) -> Result<(), Error> {
-        self.domain.accounts().check_admin(&self.client, "RELOAD")?;
         for target in &flush.targets {
             match target {
                 FlushTarget::Privileges => {

@@ -270,7 +270,7 @@ impl Entry {
     fn process(&self) -> Process {
         let activity = self.activity.lock();
         let busy = self.busy.load(Ordering::Relaxed);
-        let statement = (busy && !activity.text.is_empty()).then(|| String::from_utf8_lossy(&activity.text).into_owned());
+        let statement = (busy && !activity.text.is_empty()).then(|| crate::secrets::masked(&String::from_utf8_lossy(&activity.text)));
         Process {
             id: self.id,
             identity: self.identity.lock().clone(),

@@ -16,13 +16,15 @@ use parking_lot::Mutex;
 use planner::StatsSource;
 use stats::{StatsCache, TableStats};
 use tokio::{sync::Notify, task::JoinHandle};
+use types::mysql_error::MysqlError;
 
 use crate::{
     Error,
-    accounts::Accounts,
+    accounts::{Account, Accounts},
     background,
     connections::ConnectionRegistry,
     deadlocks::DeadlockHistory,
+    logins::Logins,
     persisted,
     plan_cache::SharedPlans,
     user_locks::UserLocks,
@@ -51,6 +53,8 @@ pub struct DomainConfig {
     pub advertise_address: String,
     /// The commit this program was built from.
     pub git_hash: &'static str,
+    /// Variables of TLS: `have_ssl`, `ssl_cert`, `tls_version` and the like.
+    pub tls_variables: Vec<(&'static str, String)>,
     /// Makes stored forms of passwords.
     pub hasher: Arc<dyn PasswordHasher>,
 }
@@ -63,6 +67,7 @@ pub struct Domain {
     stats: Stats,
     globals: GlobalVars,
     accounts: Accounts,
+    logins: Logins,
     connections: ConnectionRegistry,
     plans: SharedPlans,
     prepared: AtomicIsize,
@@ -94,13 +99,13 @@ impl Domain {
         let ddl = Ddl::start(catalog.clone()).await?;
         // Clients decide by the number in front what they may ask for: it is that of the MySQL this server behaves like.
         let version = format!("8.0.36-Trine-{}", config.version);
-        let globals = GlobalVars::new([
+        let globals = GlobalVars::new(config.tls_variables.into_iter().chain([
             ("version", version.clone()),
             ("port", config.port.to_string()),
             ("bind_address", config.host.clone()),
             ("datadir", config.data_dir.clone()),
             ("max_connections", config.max_connections.to_string()),
-        ]);
+        ]));
         if !config.plan_cache {
             for name in ["tidb_enable_prepared_plan_cache", "tidb_enable_non_prepared_plan_cache"] {
                 if let Some(definition) = find(name) {
@@ -123,6 +128,7 @@ impl Domain {
             stats: Stats(stats),
             globals,
             accounts: Accounts::default(),
+            logins: Logins::default(),
             hasher: config.hasher,
             connections: ConnectionRegistry::new(config.max_connections, number),
             plans: SharedPlans::new(config.plan_cache_capacity),
@@ -202,8 +208,10 @@ impl Domain {
     /// Sets a global variable, and what follows from it.
     pub(crate) fn set_global(&self, definition: &'static Definition, value: Option<String>) {
         self.globals.set(definition, value);
-        if definition.name == "max_connections" {
-            self.connections.set_limit(self.globals.number("max_connections") as usize);
+        match definition.name {
+            "max_connections" => self.connections.set_limit(self.globals.number("max_connections") as usize),
+            "mandatory_roles" => self.accounts.set_mandatory_roles(&self.globals.get(definition)),
+            _ => {}
         }
     }
 
@@ -255,8 +263,28 @@ impl Domain {
     }
 
     /// The account a client that calls itself `user` at `client_host` belongs to.
-    pub fn account(&self, user: &str, client_host: &str) -> Option<crate::accounts::Account> {
+    pub fn account(&self, user: &str, client_host: &str) -> Option<Arc<Account>> {
         self.accounts.find(user, client_host)
+    }
+
+    /// Fails while an account is locked for failed logins.
+    pub fn admit_login(&self, account: &Account) -> Result<(), MysqlError> {
+        self.logins.admit(account, self.client.env().wall_ms())
+    }
+
+    /// A wrong password was given; the error when that locks the account.
+    pub fn login_failed(&self, account: &Account) -> Result<(), MysqlError> {
+        self.logins.failed(account, self.client.env().wall_ms())
+    }
+
+    /// Whether an account has to change its password before anything else.
+    pub fn has_expired_password(&self, account: &Account) -> bool {
+        account.has_expired_password(self.globals.number("default_password_lifetime"), self.client.env().wall_ms())
+    }
+
+    /// Failed logins.
+    pub fn logins(&self) -> &Logins {
+        &self.logins
     }
 
     pub(crate) fn password_hasher(&self) -> &dyn PasswordHasher {
@@ -285,6 +313,11 @@ impl Domain {
     /// `max_allowed_packet`, in bytes.
     pub fn max_allowed_packet(&self) -> usize {
         self.globals.number("max_allowed_packet") as usize
+    }
+
+    /// `require_secure_transport`
+    pub fn requires_secure_transport(&self) -> bool {
+        self.globals.is_on("require_secure_transport")
     }
 
     /// `wait_timeout`

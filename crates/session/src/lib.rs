@@ -10,7 +10,9 @@
 //! | `prepared` | prepared statements |
 //! | [`vars`] | system variables |
 //! | `set`, `show`, `admin`, `explain`, `analyze`, `split` | the statements of these names |
-//! | `accounts`, `users` | accounts, passwords, privileges; the statements that change them |
+//! | `accounts`, `users`, `transport`, `logins` | accounts and passwords; the statements that change them; what accounts ask of connections; failed logins |
+//! | `privileges` | what accounts were granted, what statements need; GRANT, REVOKE, roles |
+//! | `secrets` | statements without their passwords |
 //! | `virtual_tables` | rows of `information_schema` that describe sessions |
 //! | `connections`, `deadlocks` | who is connected; KILL; who ran into each other |
 //! | `notices`, `peers`, `cluster_tables`, `regions` | what servers of a cluster tell and ask each other; tables about all of them; regions of tables |
@@ -31,21 +33,25 @@ mod domain;
 mod error;
 mod explain;
 mod host;
+mod logins;
 mod notices;
 mod panics;
 mod peers;
 mod persisted;
 mod plan_cache;
 mod prepared;
+mod privileges;
 mod regions;
 mod result;
 mod run;
+mod secrets;
 mod session;
 mod set;
 mod show;
 mod split;
 mod statements;
 mod transaction;
+mod transport;
 mod user_locks;
 mod users;
 pub mod vars;
@@ -55,7 +61,9 @@ pub use accounts::{Account, Accounts};
 pub use connections::{ConnectionHandle, ConnectionRegistry, Identity, Process};
 pub use domain::{Domain, DomainConfig};
 pub use error::Error;
+pub use logins::Logins;
 pub use prepared::PreparedInfo;
 pub use result::{Outcome, ResultRows, StatementResult};
 pub use session::{ClientInfo, Session};
+pub use transport::{Certificate, Requirement, Transport};
 pub use users::PasswordHasher;

@@ -14,7 +14,7 @@ use std::{
     hash::{Hash, Hasher},
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 
@@ -27,6 +27,8 @@ use rustc_hash::{FxHashMap, FxHasher};
 use types::{Collation, Datum, FieldType, TimeKind};
 
 const SHARDS: usize = 64;
+/// The id of the next plan.
+static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 /// Plans a session finds without asking the shared cache.
 const FRONT: usize = 128;
 
@@ -63,6 +65,8 @@ pub struct CachedPlan {
     pub has_virtual_tables: bool,
     /// The schema it was made for.
     pub schema: Arc<InfoSchema>,
+    /// Tells plans apart, also ones that are gone.
+    pub id: u64,
     key: Vec<u8>,
     env: Arc<PlanEnv>,
     stats_epoch: usize,
@@ -253,6 +257,7 @@ impl CachedPlan {
             tables,
             youngest_definition,
             schema,
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             key: key.bytes(),
             env: key.env.clone(),
             stats_epoch: shared.stats_epoch.load(Ordering::Relaxed),

@@ -74,6 +74,9 @@ struct Run<'a> {
 impl Session {
     /// Runs the first statement of a text.
     pub(crate) async fn run_text(&mut self, sql: &[u8]) -> Result<(StatementResult, usize), Error> {
+        if self.client.password_expired {
+            self.check_password_change(sql)?;
+        }
         let mut normalized = std::mem::take(&mut self.normalized);
         let is_normal = parser::normalize_into(sql, &self.vars.hot.parse, &mut normalized);
         if is_normal && self.vars.hot.cache_text {
@@ -136,6 +139,9 @@ impl Session {
             return Err(MysqlError::new(types::mysql_error::ER_UNKNOWN_STMT_HANDLER, message).into());
         };
         let (text, parsed) = (prepared.text.clone(), prepared.parsed.clone());
+        if self.client.password_expired {
+            self.check_password_change(&text)?;
+        }
         if !has_plan(&parsed.stmt) {
             return Box::pin(self.run_other(parsed.stmt.clone())).await;
         }
@@ -169,13 +175,16 @@ impl Session {
         }
         let env = self.plan_env();
         let key = PlanKey { text: b"", param_types: &[], env: &env };
-        Ok(self.make_plan(&parsed.stmt, &key, None, &[])?.columns.clone())
+        let cached = self.make_plan(&parsed.stmt, &key, None, &[])?;
+        self.check_plan(&cached)?;
+        Ok(cached.columns.clone())
     }
 
     /// Plans a statement with the current schema.
     fn make_plan(&self, stmt: &Stmt, key: &PlanKey<'_>, literals: Option<usize>, values: &[Datum]) -> Result<Arc<CachedPlan>, Error> {
         let schema = self.domain.catalog().current();
         let eval = self.eval_ctx(Arc::from([]), false);
+        let gate = self.gate(stmt);
         let variables = VariableReader { vars: &self.vars, global: self.domain.globals(), session: self.figures() };
         let ctx = PlanCtx {
             infoschema: &schema,
@@ -187,6 +196,7 @@ impl Session {
             param_types: key.param_types,
             param_values: if literals.is_some() { &[] } else { values },
             rules: self.vars.hot.rules,
+            gate: if self.access.covers_all_rows() { None } else { Some(&gate) },
         };
         let limited = self.vars.hot.select_limit.and_then(|limit| limited(stmt, limit));
         let plan = planner::plan(limited.as_ref().unwrap_or(stmt), &ctx)?;
@@ -203,8 +213,8 @@ impl Session {
     }
 
     /// Checks privileges and writes down which tables the statement uses. `false`: one of them has changed since the plan was made.
-    fn admit(&self, cached: &CachedPlan) -> Result<bool, Error> {
-        self.domain.accounts().check_plan(&self.client, &cached.plan)?;
+    fn admit(&mut self, cached: &CachedPlan) -> Result<bool, Error> {
+        self.check_plan(cached)?;
         Ok(self.mdl.enter(|| self.domain.catalog().current(), &cached.schema, &cached.tables).is_ok())
     }
 

@@ -15,7 +15,7 @@ use std::{pin::pin, sync::Arc};
 use catalog::MdlSession;
 use expr::{ConnInfo, EvalCtx, LastInsertId, RandStates, UserVars, Warning, WarningLevel, Warnings};
 use parser::Normalized;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use types::{
     Chunk, Datum,
     mysql_error::{self, MysqlError},
@@ -23,23 +23,26 @@ use types::{
 
 use crate::{
     Error,
-    accounts::Privileges,
     connections::{ConnectionHandle, Identity},
     domain::Domain,
     host::Host,
     panics::catching,
     plan_cache::{FrontPlans, PlanEnv},
     prepared::Prepared,
+    privileges::Access,
     result::{ResultRows, RowSource, StatementResult},
     transaction::{NextTxn, OpenTxn},
+    transport::Transport,
     vars::SessionVars,
 };
 
 /// Who a session belongs to, as the handshake found out.
 #[derive(Clone, Debug, Default)]
 pub struct ClientInfo {
-    /// The name given.
+    /// User name of the account that matched; empty for the one of anybody.
     pub user: String,
+    /// The name given.
+    pub login: String,
     /// Host pattern of the account that matched.
     pub account_host: String,
     /// Address of the client.
@@ -56,8 +59,10 @@ pub struct ClientInfo {
     pub multi_statements: bool,
     /// Connection attributes.
     pub attributes: Vec<(String, String)>,
-    /// What the client may do; found out when the session begins.
-    pub privileges: Privileges,
+    /// TLS as it was agreed on; none for a connection that is not encrypted.
+    pub transport: Option<Transport>,
+    /// The password has to be changed before anything else.
+    pub password_expired: bool,
 }
 
 /// Status flags of the protocol (`SERVER_STATUS_…`).
@@ -78,6 +83,10 @@ pub struct Session {
     pub(crate) domain: Arc<Domain>,
     pub(crate) handle: ConnectionHandle,
     pub(crate) client: ClientInfo,
+    /// What it may do.
+    pub(crate) access: Arc<Access>,
+    /// Plans that were found allowed, by their ids.
+    pub(crate) allowed_plans: FxHashSet<u64>,
     pub(crate) vars: SessionVars,
     pub(crate) connection: Arc<ConnInfo>,
     pub(crate) txn: Option<OpenTxn>,
@@ -108,31 +117,32 @@ pub struct Session {
 
 impl Session {
     /// A session of an authenticated client.
-    pub fn new(domain: &Arc<Domain>, handle: ConnectionHandle, mut client: ClientInfo) -> Self {
-        client.privileges = domain.accounts().get(&client.user, &client.account_host).map(|account| account.privileges).unwrap_or_default();
-        Self::with_privileges(domain, handle, client)
+    pub fn new(domain: &Arc<Domain>, handle: ConnectionHandle, client: ClientInfo) -> Self {
+        let mut session = Self::with_access(domain, handle, client, Access::default());
+        session.activate_first_roles();
+        session
     }
 
     /// A session of the server itself, which may do everything.
     pub(crate) fn internal(domain: &Arc<Domain>) -> Result<Self, Error> {
         let handle = domain.connections().register_internal();
-        let client = ClientInfo { privileges: Privileges::ALL, ..ClientInfo::default() };
-        Ok(Self::with_privileges(domain, handle, client))
+        Ok(Self::with_access(domain, handle, ClientInfo::default(), Access::of_server()))
     }
 
-    fn with_privileges(domain: &Arc<Domain>, handle: ConnectionHandle, client: ClientInfo) -> Self {
+    fn with_access(domain: &Arc<Domain>, handle: ConnectionHandle, client: ClientInfo, access: Access) -> Self {
         let mut vars = SessionVars::new(domain.globals(), client.found_rows);
         if let Some(collation) = types::Collation::by_id(client.collation)
             && collation != types::Collation::Binary
         {
             vars.put("collation_connection", collation.name());
         }
-        handle.set_identity(Identity { user: client.user.clone(), host: client.client_host.clone(), database: None });
+        handle.set_identity(Identity { user: client.login.clone(), host: client.client_host.clone(), database: None });
         let connection = ConnInfo {
             id: handle.id().0,
-            user: client.user.as_str().into(),
+            user: client.login.as_str().into(),
             host: client.client_host.as_str().into(),
             account: format!("{}@{}", client.user, client.account_host).into(),
+            roles: "NONE".into(),
             database: None,
             version: domain.server_version().into(),
         };
@@ -143,6 +153,8 @@ impl Session {
             domain: domain.clone(),
             handle,
             client,
+            access: Arc::new(access),
+            allowed_plans: FxHashSet::default(),
             env_epoch: vars.epoch,
             vars,
             connection: Arc::new(connection),
@@ -232,18 +244,14 @@ impl Session {
 
     /// Makes `name` the current database.
     pub async fn use_database(&mut self, name: &str) -> Result<(), MysqlError> {
+        // Whether there is such a database is no business of those who may not use it.
+        if !self.access.may_use(name) {
+            return Err(self.database_denied(name).to_mysql());
+        }
         let schema = self.domain.catalog().current();
         let Some(database) = schema.database(name) else {
             return Err(MysqlError::new(mysql_error::ER_BAD_DB_ERROR, format!("Unknown database '{name}'")));
         };
-        if !self.domain.accounts().may_use_database(&self.client, &database.name) {
-            let account = &self.connection.account;
-            let (user, host) = account.rsplit_once('@').unwrap_or((account, ""));
-            return Err(MysqlError::new(
-                mysql_error::ER_DBACCESS_DENIED_ERROR,
-                format!("Access denied for user '{user}'@'{host}' to database '{name}'"),
-            ));
-        }
         let name: Arc<str> = database.name.as_str().into();
         self.handle.set_database(Some(name.clone()));
         Arc::make_mut(&mut self.connection).database = Some(name);
@@ -271,6 +279,7 @@ impl Session {
         self.diagnostics.clear();
         self.next_txn = NextTxn::default();
         self.row_count = -1;
+        self.activate_first_roles();
     }
 
     /// Ends the session; what was not committed is rolled back.
@@ -282,6 +291,11 @@ impl Session {
     /// Switches several statements in one text on or off.
     pub fn set_multi_statements(&mut self, on: bool) {
         self.client.multi_statements = on;
+    }
+
+    /// TLS between client and server.
+    pub fn transport(&self) -> Option<&Transport> {
+        self.client.transport.as_ref()
     }
 
     /// Status flags of the protocol.
@@ -317,6 +331,9 @@ impl Session {
     fn start_statement(&mut self, text: &[u8]) {
         self.handle.set_statement(text);
         self.handle.token().reset();
+        if self.access.is_stale(self.domain.accounts().version()) {
+            self.refresh_access();
+        }
         if self.warnings.count() > 0 {
             self.diagnostics = self.warnings.take();
         }

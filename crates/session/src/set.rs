@@ -57,7 +57,7 @@ impl Session {
 
     /// SET GLOBAL, PERSIST (which is also for later starts) and PERSIST_ONLY (which is for later starts only).
     async fn set_global(&mut self, scope: VarScope, definition: &'static Definition, value: Option<&Datum>) -> Result<(), Error> {
-        self.domain.accounts().check_admin(&self.client, "SYSTEM_VARIABLES_ADMIN")?;
+        self.check_need(&crate::privileges::needs::VARIABLES)?;
         let text = match value {
             Some(value) => {
                 let canonical = vars::check(definition, value)?;

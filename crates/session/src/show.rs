@@ -25,8 +25,14 @@ impl Session {
             ShowKind::Warnings(_) | ShowKind::Errors(_) | ShowKind::CountWarnings | ShowKind::CountErrors => {
                 self.show_conditions(&show.kind)
             }
-            ShowKind::Grants { user, .. } => self.show_grants(user.as_ref())?,
-            ShowKind::CreateUser(user) => self.show_create_user(user)?,
+            ShowKind::Grants { user, using } => {
+                self.follow_accounts().await?;
+                self.show_grants(user.as_ref(), using)?
+            }
+            ShowKind::CreateUser(user) => {
+                self.follow_accounts().await?;
+                self.show_create_user(user)?
+            }
             ShowKind::Engine { .. } => return Err(Error::unsupported("SHOW ENGINE")),
             ShowKind::Profiles => return Err(Error::unsupported("SHOW PROFILE")),
             ShowKind::CreateRoutine { kind, .. } => return Err(Error::unsupported(&format!("SHOW CREATE {kind}"))),

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use catalog::{IndexInfo, PrimaryKey, TableInfo, layout::key_parts};
 use codec::table::{index_prefix, int_record_key, record_prefix};
 use copr::{KeyPart, index_entry::cut_prefix};
-use parser::ast::{Expr, SplitAt, SplitTableStmt, Stmt};
+use parser::ast::{Expr, SplitAt, SplitTableStmt};
 use types::{
     Datum, FieldType,
     convert::store,
@@ -124,7 +124,6 @@ fn byte_steps<'a>(lower: &'a [u8], upper: &[u8], regions: u64) -> impl Iterator<
 impl Session {
     /// SPLIT TABLE.
     pub(crate) async fn run_split(&mut self, split: &SplitTableStmt) -> Result<StatementResult, Error> {
-        self.domain.accounts().check_ddl(&self.client, &Stmt::SplitTable(split.clone()))?;
         let table = self.table_info(&split.table)?;
         let index = match &split.index {
             None => None,

@@ -25,6 +25,7 @@ impl Session {
         if !matches!(&stmt, Stmt::Show(show) if crate::show::is_diagnostics(&show.kind)) {
             self.forget_diagnostics();
         }
+        self.check_needs(&stmt)?;
         match stmt {
             Stmt::Begin(begin) => self.begin(&begin).await?,
             Stmt::Commit(completion) => self.complete(&completion, true).await?,
@@ -48,7 +49,8 @@ impl Session {
             Stmt::Execute(execute) => return Box::pin(self.run_execute(&execute)).await,
             Stmt::Deallocate(name) => self.run_deallocate(&name)?,
             Stmt::Do(exprs) => self.run_do(exprs).await?,
-            Stmt::Shutdown => self.run_shutdown()?,
+            // Answered first; then running statements finish, as after SIGTERM.
+            Stmt::Shutdown => self.domain.request_stop(),
             Stmt::LockTables(_) => return Err(Error::unsupported("LOCK TABLES")),
             Stmt::UnlockTables => {}
             Stmt::LoadData(_) => return Err(Error::unsupported("LOAD DATA")),
@@ -140,7 +142,6 @@ impl Session {
     /// Schema changes commit what is open first, as in MySQL.
     async fn run_ddl(&mut self, stmt: Stmt) -> Result<StatementResult, Error> {
         self.check_writable()?;
-        self.domain.accounts().check_ddl(&self.client, &stmt)?;
         self.commit().await?;
         self.mdl.leave();
         let query = self.handle.statement();

@@ -10,14 +10,16 @@ use catalog::{
     name::eq_ignore_case,
 };
 use exec::{ExecCtx, VirtualScan, VirtualTables};
+use parser::ast::AccountName;
 use types::{Chunk, Datum, FieldType};
 
 use crate::{
-    accounts::Privileges,
     domain::Domain,
     peers::{self, ProcessRow},
+    privileges::Access,
     result::text,
     session::Session,
+    transport::Transport,
     vars::{DEFINITIONS, Scope},
 };
 
@@ -25,8 +27,10 @@ use crate::{
 pub(crate) struct SessionTables {
     pub(crate) domain: Arc<Domain>,
     pub(crate) user: String,
+    pub(crate) account: AccountName,
     pub(crate) sees_all: bool,
-    privileges: Privileges,
+    pub(crate) access: Arc<Access>,
+    transport: Option<Transport>,
     /// Session values of all variables.
     variables: Vec<(&'static str, String)>,
 }
@@ -44,9 +48,11 @@ impl Session {
             .collect();
         Arc::new(SessionTables {
             domain: self.domain.clone(),
-            user: self.client.user.clone(),
-            sees_all: self.domain.accounts().sees_all(&self.client),
-            privileges: self.client.privileges,
+            user: self.client.login.clone(),
+            account: self.own_account(),
+            sees_all: self.sees_all(),
+            access: self.access.clone(),
+            transport: self.client.transport.clone(),
             variables,
         })
     }
@@ -58,14 +64,17 @@ impl VirtualTables for SessionTables {
         let rows = match self.cluster_rows(&scan.table, ctx).await? {
             Some(rows) => rows,
             None => {
-                let visible =
-                    |database: &str, _: Option<&str>| !self.privileges.is_empty() || infoschema_tables::is_virtual_database(database);
+                let visible = |database: &str, table: Option<&str>| match table {
+                    Some(table) => self.access.sees_table(database, table),
+                    None => self.access.sees_database(database),
+                };
                 let context = VirtualContext {
                     schema: &ctx.infoschema,
                     time_zone: &ctx.eval.time_zone,
                     facts: self,
                     provider: self,
                     visible: &visible,
+                    column_privileges: &|database, table, column| self.access.shown_on_column(database, table, column),
                 };
                 infoschema_tables::rows(&scan.table, &context)
             }
@@ -105,13 +114,14 @@ impl RowProvider for SessionTables {
         if !eq_ignore_case(database, "information_schema") && !eq_ignore_case(database, "performance_schema") {
             return None;
         }
-        match table.name.to_ascii_uppercase().as_str() {
+        let name = table.name.to_ascii_uppercase();
+        match name.as_str() {
             "PROCESSLIST" => Some(self.processes()),
             "GLOBAL_VARIABLES" => Some(self.global_variables()),
             "SESSION_VARIABLES" => Some(self.variables.iter().map(|(name, value)| vec![text(*name), text(value.clone())]).collect()),
-            "GLOBAL_STATUS" | "SESSION_STATUS" => Some(self.status()),
-            "USER_PRIVILEGES" => Some(self.user_privileges()),
-            _ => None,
+            "GLOBAL_STATUS" => Some(self.status(None)),
+            "SESSION_STATUS" => Some(self.status(self.transport.as_ref())),
+            _ => self.privilege_rows(&name),
         }
     }
 }
@@ -131,7 +141,8 @@ impl SessionTables {
         global.map(|definition| vec![text(definition.name), text(self.domain.globals().get(definition))]).collect()
     }
 
-    fn status(&self) -> Vec<Vec<Datum>> {
+    /// Status variables; those of TLS are about one connection.
+    fn status(&self, transport: Option<&Transport>) -> Vec<Vec<Datum>> {
         let (hits, misses) = self.domain.plans().hits_and_misses();
         let figures = [
             ("Threads_connected", self.domain.connections().len().to_string()),
@@ -140,20 +151,10 @@ impl SessionTables {
             ("Plan_cache_hits", hits.to_string()),
             ("Plan_cache_misses", misses.to_string()),
             ("Prepared_stmt_count", self.domain.prepared_statements().to_string()),
+            ("Ssl_cipher", transport.map_or("", |tls| tls.cipher).to_owned()),
+            ("Ssl_version", transport.map_or("", |tls| tls.version).to_owned()),
         ];
         figures.into_iter().map(|(name, value)| vec![text(name), text(value)]).collect()
-    }
-
-    fn user_privileges(&self) -> Vec<Vec<Datum>> {
-        let accounts = self.domain.accounts().all();
-        let mut rows = Vec::new();
-        for account in accounts.iter().filter(|account| self.sees_all || account.user == self.user) {
-            let grantable = if account.privileges.names().any(|name| name == "GRANT OPTION") { "YES" } else { "NO" };
-            for name in account.privileges.names().filter(|name| *name != "GRANT OPTION") {
-                rows.push(vec![text(format!("'{}'@'{}'", account.user, account.host)), text("def"), text(name), text(grantable)]);
-            }
-        }
-        rows
     }
 }
 

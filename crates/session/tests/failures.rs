@@ -1,18 +1,13 @@
 //! What a statement that panics leaves behind, and what others see of it.
 
-use std::{
-    cell::Cell,
-    sync::{Arc, atomic::AtomicU64},
-    time::Duration,
-};
+mod support;
 
-use base::TimeStamp;
-use client::Client;
-use engine::{CommitOptions, CommitQueue, MemEngine};
-use env::{BoxFuture, Clock, Env, Instant, SystemClock, SystemRng, TokioSpawn};
-use session::{ClientInfo, Domain, DomainConfig, PasswordHasher, Session, StatementResult};
-use txn::{Storage, StorageOptions};
-use types::{Datum, MysqlError};
+use std::{cell::Cell, sync::Arc, time::Duration};
+
+use env::{BoxFuture, Clock, Instant, SystemClock};
+use session::{Domain, Session};
+use support::{rows, run};
+use types::Datum;
 
 tokio::task_local! {
     /// Whether the clock is to panic the next time this task asks it.
@@ -37,67 +32,13 @@ impl Clock for FaultyClock {
     }
 }
 
-struct NoPasswords;
-
-impl PasswordHasher for NoPasswords {
-    fn knows(&self, _plugin: &str) -> bool {
-        true
-    }
-
-    fn hash(&self, _plugin: &str, _password: &[u8]) -> String {
-        String::new()
-    }
-
-    fn is_hash(&self, _plugin: &str, _stored: &str) -> bool {
-        true
-    }
-}
-
-/// A server in memory whose clock can be broken.
+/// A server whose clock can be broken.
 async fn server() -> Arc<Domain> {
-    let env = Env::new(Arc::new(FaultyClock(SystemClock::new())), Arc::new(SystemRng), Arc::new(TokioSpawn));
-    let engine = MemEngine::default();
-    let pd = pd::EmbeddedPd::open(engine.clone(), env.clone()).expect("the placement driver opens");
-    let queue = CommitQueue::start(engine.clone(), CommitOptions::default()).expect("the commit thread starts");
-    let options = StorageOptions::new(env.clone(), pd.last_timestamp().max(TimeStamp(1)), Arc::new(AtomicU64::new(0)));
-    let storage = Storage::open(engine, queue, options).expect("the store opens");
-    let client = Client::embedded(storage, pd, env);
-    let config = DomainConfig {
-        version: "test".to_owned(),
-        max_connections: 10,
-        plan_cache: true,
-        plan_cache_capacity: 100,
-        host: "127.0.0.1".to_owned(),
-        port: 0,
-        data_dir: String::new(),
-        advertise_address: String::new(),
-        git_hash: "",
-        hasher: Arc::new(NoPasswords),
-    };
-    Domain::open(client, config).await.expect("the domain opens")
+    support::server(Arc::new(FaultyClock(SystemClock::new()))).await
 }
 
 fn connect(domain: &Arc<Domain>) -> Session {
-    let handle = domain.connections().register().expect("room for a connection");
-    let info = ClientInfo { user: "root".to_owned(), account_host: "%".to_owned(), ..ClientInfo::default() };
-    Session::new(domain, handle, info)
-}
-
-/// The rows of a statement; none for one without rows.
-async fn rows(session: &mut Session, sql: &str) -> Result<Vec<Vec<Datum>>, MysqlError> {
-    let (result, _) = session.query(sql.as_bytes()).await?;
-    let StatementResult::Rows(mut stream) = result else { return Ok(Vec::new()) };
-    let mut all = Vec::new();
-    while let Some(chunk) = session.fetch(&mut stream).await? {
-        all.extend(chunk.iter().map(|row| row.to_datums()));
-    }
-    Ok(all)
-}
-
-async fn run(session: &mut Session, statements: &[&str]) {
-    for sql in statements {
-        rows(session, sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
-    }
+    support::connect(domain, "root")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

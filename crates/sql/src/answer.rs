@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use planner::physical::OutputColumn;
 use session::{Outcome, ResultRows, Session};
-use tokio::net::TcpStream;
 use types::{Chunk, FieldType, TimeZone, mysql_error::MysqlError};
 use wire::{
-    CapabilityFlags, ColumnDefinition, StatusFlags,
+    CapabilityFlags, ColumnDefinition, StatusFlags, Stream,
     packet::PacketWriter,
     result::{EncodedColumns, OkPacket, write_end_of_rows, write_ok},
     write_binary_row, write_text_row,
@@ -97,7 +96,7 @@ fn definition(column: &OutputColumn) -> ColumnDefinition {
 /// Everything an answer needs of its connection.
 pub struct Answer<'a> {
     /// Where it goes.
-    pub stream: &'a mut TcpStream,
+    pub stream: &'a mut Stream,
     /// What it is put together in.
     pub writer: &'a mut PacketWriter,
     /// Heads encoded before.

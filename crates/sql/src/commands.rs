@@ -1,10 +1,9 @@
 //! What each command does.
 
 use session::{ConnectionHandle, Session, StatementResult};
-use tokio::net::TcpStream;
 use types::mysql_error::{self, MysqlError};
 use wire::{
-    CapabilityFlags, StatusFlags,
+    CapabilityFlags, StatusFlags, Stream,
     command::Command,
     packet::PacketWriter,
     params,
@@ -31,8 +30,8 @@ pub enum Next {
 pub struct Context<'a> {
     /// What all connections share.
     pub shared: &'a Shared,
-    /// The socket.
-    pub stream: &'a mut TcpStream,
+    /// Its bytes.
+    pub stream: &'a mut Stream,
     /// The answer in progress.
     pub writer: &'a mut PacketWriter,
     /// The SQL session.

@@ -9,9 +9,10 @@ use session::{ConnectionHandle, Domain, Session};
 use tokio::net::TcpStream;
 use types::mysql_error::{self, MysqlError};
 use wire::{
-    CapabilityFlags, StatusFlags,
+    CapabilityFlags, StatusFlags, Stream,
     packet::{PacketReader, PacketWriter},
     result::{OkPacket, write_error, write_ok},
+    tls::TlsAcceptor,
 };
 
 use crate::{
@@ -20,6 +21,7 @@ use crate::{
     handshake::{DigestCache, Failure, Handshake},
     metrics::Metrics,
     prepared::PreparedStatements,
+    throttle::Throttle,
 };
 
 /// Time a client has for the whole handshake (`connect_timeout`).
@@ -33,12 +35,16 @@ pub struct Shared {
     pub metrics: Metrics,
     /// Digests of proved passwords.
     pub digests: DigestCache,
+    /// Failed logins.
+    pub throttle: Throttle,
+    /// The server's side of TLS; none when it has no certificate.
+    pub tls: Option<TlsAcceptor>,
 }
 
 /// An authenticated connection.
 pub struct Connection {
-    /// The socket.
-    pub stream: TcpStream,
+    /// Its bytes.
+    pub stream: Stream,
     /// Its reading side.
     pub reader: PacketReader,
     /// Its writing side.
@@ -58,7 +64,8 @@ pub struct Connection {
 }
 
 /// Serves a client from the first to the last byte.
-pub async fn serve(shared: Arc<Shared>, mut stream: TcpStream, peer: IpAddr) {
+pub async fn serve(shared: Arc<Shared>, socket: TcpStream, peer: IpAddr) {
+    let mut stream = Stream::Plain(socket);
     let mut reader = PacketReader::new(shared.domain.max_allowed_packet());
     let mut writer = PacketWriter::default();
     let Some(handle) = shared.domain.connections().register() else {
@@ -73,6 +80,9 @@ pub async fn serve(shared: Arc<Shared>, mut stream: TcpStream, peer: IpAddr) {
         writer: &mut writer,
         domain: &shared.domain,
         digests: &shared.digests,
+        throttle: &shared.throttle,
+        tls: shared.tls.as_ref(),
+        transport: None,
         connection_id: handle.id().0,
         peer,
     };
@@ -81,6 +91,11 @@ pub async fn serve(shared: Arc<Shared>, mut stream: TcpStream, peer: IpAddr) {
         Ok(Err(failure)) => {
             let error = match failure {
                 Failure::Refused(error) => error,
+                Failure::Tls(error) => {
+                    shared.metrics.refused.with_label_values(&["tls"]).inc();
+                    tracing::info!(connection = handle.id().0, %peer, %error, "TLS handshake failed");
+                    return;
+                }
                 Failure::Protocol(wire::Error::Closed | wire::Error::Io(_)) => return,
                 Failure::Protocol(error) => error.to_mysql(),
             };
@@ -90,7 +105,12 @@ pub async fn serve(shared: Arc<Shared>, mut stream: TcpStream, peer: IpAddr) {
             let _ = writer.flush(&mut stream).await; // The client is refused either way.
             return;
         }
-        Err(_) => return,
+        Err(_) => {
+            shared.metrics.refused.with_label_values(&["timeout"]).inc();
+            let seconds = HANDSHAKE_LIMIT.as_secs();
+            tracing::info!(connection = handle.id().0, %peer, seconds, "client did not finish its handshake in time");
+            return;
+        }
     };
     let database = info.database.clone();
     let mut session = Session::new(&shared.domain, handle.clone(), info);
@@ -190,6 +210,9 @@ impl Connection {
             writer: &mut self.writer,
             domain: &shared.domain,
             digests: &shared.digests,
+            throttle: &shared.throttle,
+            tls: None,
+            transport: self.session.transport().cloned(),
             connection_id: self.handle.id().0,
             peer: self.peer,
         };
@@ -214,6 +237,7 @@ impl Connection {
                 Ok(false)
             }
             Err(Failure::Protocol(error)) => Err(error),
+            Err(Failure::Tls(error)) => Err(error.into()),
         }
     }
 }

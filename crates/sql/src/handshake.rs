@@ -1,17 +1,18 @@
 //! From an accepted socket to an authenticated client.
 //!
 //! The greeting carries a scramble for the default plugin. If the account uses another plugin, or the client answered with another,
-//! the server asks once more with a fresh scramble. An account's password is never learnt from timing or from different messages: an
-//! unknown account and a wrong password read the same (1045).
+//! the server asks once more with a fresh scramble. A client that wants TLS says so before it says who it is.
+//! An account's password is never learnt from timing or from different messages: an
+//! unknown account and a wrong password read the same (1045), and the more of them come from an address the later they are answered ([`crate::throttle`]).
+//! root without a password, as a fresh server has it, is let in from the server's own machine only.
 
-use std::{collections::HashMap, net::IpAddr, sync::Arc};
+use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Instant};
 
 use parking_lot::Mutex;
-use session::{Account, ClientInfo, Domain};
-use tokio::net::TcpStream;
+use session::{Account, Certificate, ClientInfo, Domain, Transport};
 use types::mysql_error::{self, MysqlError};
 use wire::{
-    CapabilityFlags, Error,
+    CapabilityFlags, Error, Stream,
     auth::{
         self, Plugin,
         caching_sha2::{self, CachedDigest},
@@ -19,7 +20,10 @@ use wire::{
     },
     handshake::{Greeting, HandshakeResponse, SCRAMBLE_LEN, write_auth_more, write_auth_switch},
     packet::{PacketReader, PacketWriter},
+    tls::{TlsAcceptor, TlsSession},
 };
+
+use crate::throttle::Throttle;
 
 /// Plugin of the greeting. Clients that know another one only are asked again.
 const DEFAULT_PLUGIN: Plugin = Plugin::Native;
@@ -53,6 +57,8 @@ pub enum Failure {
     Protocol(Error),
     /// The client was refused; it has not been told yet.
     Refused(MysqlError),
+    /// Client and server did not come to terms about TLS. Nobody can be told: there is no encrypted connection, and no plain one any more.
+    Tls(std::io::Error),
 }
 
 impl From<Error> for Failure {
@@ -63,8 +69,8 @@ impl From<Error> for Failure {
 
 /// The streams and buffers of a connection whose client is not known yet.
 pub struct Handshake<'a> {
-    /// The socket.
-    pub stream: &'a mut TcpStream,
+    /// Its bytes.
+    pub stream: &'a mut Stream,
     /// Its reading side.
     pub reader: &'a mut PacketReader,
     /// Its writing side.
@@ -73,6 +79,12 @@ pub struct Handshake<'a> {
     pub domain: &'a Arc<Domain>,
     /// Digests of passwords proved before.
     pub digests: &'a DigestCache,
+    /// Failed logins.
+    pub throttle: &'a Throttle,
+    /// The server's side of TLS; none when it is not offered.
+    pub tls: Option<&'a TlsAcceptor>,
+    /// TLS as it was agreed on.
+    pub transport: Option<Transport>,
     /// The connection's id.
     pub connection_id: u64,
     /// Where the client comes from.
@@ -90,22 +102,29 @@ impl Handshake<'_> {
             scramble: &scramble,
             collation: DEFAULT_COLLATION,
             plugin: DEFAULT_PLUGIN.name(),
+            tls: self.tls.is_some(),
         };
         greeting.write(self.writer.begin());
         self.writer.finish();
         self.writer.flush(self.stream).await?;
         self.reader.set_sequence(1);
-        let payload = self.reader.read(self.stream).await?;
+        let mut payload = self.reader.read(self.stream).await?;
         if HandshakeResponse::is_tls_request(payload) {
-            return Err(Failure::Refused(MysqlError::new(
-                mysql_error::ER_HANDSHAKE_ERROR,
-                "Bad handshake: this server does not offer TLS; connect without it (--ssl-mode=DISABLED)",
-            )));
+            let Some(acceptor) = self.tls else {
+                return Err(Failure::Refused(MysqlError::new(
+                    mysql_error::ER_HANDSHAKE_ERROR,
+                    "Bad handshake: this server does not offer TLS; connect without it (--ssl-mode=DISABLED)",
+                )));
+            };
+            let early = self.reader.take_buffered();
+            let agreed = self.stream.upgrade(acceptor, early).await.map_err(Failure::Tls)?;
+            self.transport = Some(transport(agreed));
+            payload = self.reader.read(self.stream).await?;
         }
         let response = HandshakeResponse::parse(payload)?;
         self.writer.set_sequence(self.reader.next_sequence());
         let account = self.authenticate(&response, scramble).await?;
-        Ok((response.capabilities, self.client_info(response, account)))
+        Ok((response.capabilities, self.client_info(response, &account)?))
     }
 
     /// COM_CHANGE_USER: the client always has to answer a fresh scramble, in the plugin of the account.
@@ -116,13 +135,22 @@ impl Handshake<'_> {
             response.plugin = Some(String::new());
         }
         let account = self.authenticate(&response, scramble).await?;
-        Ok(self.client_info(response, account))
+        self.client_info(response, &account)
     }
 
-    fn client_info(&self, response: HandshakeResponse, account: Account) -> ClientInfo {
-        ClientInfo {
-            user: response.user,
-            account_host: account.host,
+    fn client_info(&self, response: HandshakeResponse, account: &Account) -> Result<ClientInfo, Failure> {
+        let password_expired = self.domain.has_expired_password(account);
+        if password_expired && !response.capabilities.contains(CapabilityFlags::CLIENT_CAN_HANDLE_EXPIRED_PASSWORDS) {
+            return Err(Failure::Refused(MysqlError::new(
+                mysql_error::ER_MUST_CHANGE_PASSWORD_LOGIN,
+                "Your password has expired. To log in you must change it using a client that supports expired passwords.",
+            )));
+        }
+        Ok(ClientInfo {
+            user: account.user.clone(),
+            login: response.user,
+            password_expired,
+            account_host: account.host.clone(),
             client_host: self.peer.to_string(),
             database: response.database,
             collation: response.collation,
@@ -130,12 +158,18 @@ impl Handshake<'_> {
             interactive: response.capabilities.contains(CapabilityFlags::CLIENT_INTERACTIVE),
             multi_statements: response.capabilities.contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS),
             attributes: response.attributes,
-            ..ClientInfo::default()
-        }
+            transport: self.transport.clone(),
+        })
     }
 
     /// Finds the account `response` names and has the client prove that it may use it.
-    pub async fn authenticate(&mut self, response: &HandshakeResponse, scramble: [u8; SCRAMBLE_LEN]) -> Result<Account, Failure> {
+    pub async fn authenticate(&mut self, response: &HandshakeResponse, scramble: [u8; SCRAMBLE_LEN]) -> Result<Arc<Account>, Failure> {
+        if self.transport.is_none() && self.domain.requires_secure_transport() {
+            return Err(Failure::Refused(MysqlError::new(
+                mysql_error::ER_SECURE_TRANSPORT_REQUIRED,
+                "Connections using insecure transport are prohibited while --require_secure_transport=ON.",
+            )));
+        }
         let host = self.peer.to_string();
         let denied = |with_password: bool| {
             let using = if with_password { "YES" } else { "NO" };
@@ -145,17 +179,32 @@ impl Handshake<'_> {
             ))
         };
         let Some(account) = self.domain.account(&response.user, &host) else {
+            self.slow_down().await;
             return Err(denied(!response.auth_response.is_empty()));
         };
+        let from_here = self.peer.to_canonical().is_loopback();
+        if account.user == "root" && account.auth_string.is_empty() && !from_here {
+            tracing::warn!(peer = %self.peer, "root has no password and may connect from this machine only; give it one: ALTER USER root IDENTIFIED BY '…'");
+            return Err(denied(!response.auth_response.is_empty()));
+        }
+        // Before the password is asked for: it shall not travel on a connection that the account does not allow.
+        if !account.require.is_met_by(self.transport.as_ref()) {
+            return Err(denied(!response.auth_response.is_empty()));
+        }
         let plugin = Plugin::from_name(&account.plugin).unwrap_or(DEFAULT_PLUGIN);
         let (proof, scramble) = self.proof(response, plugin, &account, scramble).await?;
         let proved = match plugin {
             Plugin::Native => native::verify(&scramble, &proof, &account.auth_string),
             Plugin::CachingSha2 => self.verify_sha2(&account, &proof, &scramble).await?,
         };
+        self.domain.admit_login(&account).map_err(Failure::Refused)?;
         if !proved {
+            self.slow_down().await;
+            self.domain.login_failed(&account).map_err(Failure::Refused)?;
             return Err(denied(!proof.is_empty()));
         }
+        self.throttle.succeeded(self.peer);
+        self.domain.logins().succeeded(&account);
         if account.locked {
             return Err(Failure::Refused(MysqlError::new(
                 mysql_error::ER_ACCOUNT_HAS_BEEN_LOCKED,
@@ -163,6 +212,11 @@ impl Handshake<'_> {
             )));
         }
         Ok(account)
+    }
+
+    /// A login failed: its answer waits.
+    async fn slow_down(&self) {
+        tokio::time::sleep(self.throttle.failed(self.peer, Instant::now())).await;
     }
 
     /// The client's answer to a scramble in the account's plugin, asking again when it used another.
@@ -210,23 +264,40 @@ impl Handshake<'_> {
         write_auth_more(self.writer.begin(), &[caching_sha2::FULL_AUTH]);
         self.writer.finish();
         let mut answer = self.ask().await?;
+        if self.transport.is_some() {
+            // What travels is encrypted: the password itself, ended by NUL.
+            let password = answer.strip_suffix(&[0]).map(<[u8]>::to_vec);
+            return self.verify_password(account, move || password).await;
+        }
         if answer == [caching_sha2::REQUEST_PUBLIC_KEY] {
             let pem = off_worker(caching_sha2::public_key_pem).await?;
             write_auth_more(self.writer.begin(), pem.as_bytes());
             self.writer.finish();
             answer = self.ask().await?;
         }
-        let (stored, scramble) = (account.auth_string.clone(), *scramble);
-        let password = off_worker(move || {
-            let password = caching_sha2::decrypt_password(&answer, &scramble)?;
-            caching_sha2::verify_password(&password, &stored).then_some(password)
-        })
-        .await?;
+        let scramble = *scramble;
+        self.verify_password(account, move || caching_sha2::decrypt_password(&answer, &scramble)).await
+    }
+
+    /// Whether a password that was sent is the account's; its digest is kept if so.
+    async fn verify_password(
+        &mut self,
+        account: &Account,
+        password: impl FnOnce() -> Option<Vec<u8>> + Send + 'static,
+    ) -> Result<bool, Failure> {
+        let stored = account.auth_string.clone();
+        let password = off_worker(move || password().filter(|password| caching_sha2::verify_password(password, &stored))).await?;
         if let Some(password) = &password {
             self.digests.put(account, password);
         }
         Ok(password.is_some())
     }
+}
+
+/// TLS in the words of sessions.
+fn transport(agreed: TlsSession) -> Transport {
+    let certificate = agreed.certificate.map(|names| Certificate { subject: names.subject, issuer: names.issuer });
+    Transport { version: agreed.version, cipher: agreed.cipher, certificate }
 }
 
 /// Runs slow cryptography where it does not hold up other connections.

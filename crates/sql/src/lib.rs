@@ -23,6 +23,7 @@ mod metrics;
 mod prepared;
 mod server;
 mod status;
+mod throttle;
 mod wakes;
 mod workers;
 

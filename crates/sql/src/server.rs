@@ -16,6 +16,7 @@ use crate::{
     Error, Metrics,
     connection::{self, Shared},
     handshake::DigestCache,
+    throttle::Throttle,
     workers::{WorkerOptions, Workers},
 };
 
@@ -27,7 +28,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(5);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Where a server listens and how it ends.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ServerConfig {
     /// Address or name to listen on.
     pub host: String,
@@ -37,6 +38,8 @@ pub struct ServerConfig {
     pub drain: Duration,
     /// The event loops that serve connections.
     pub workers: WorkerOptions,
+    /// The server's side of TLS; none when it is not offered.
+    pub tls: Option<wire::tls::TlsAcceptor>,
 }
 
 /// A server that accepts MySQL clients.
@@ -57,7 +60,8 @@ impl Server {
         let listener = listen(&config.host, config.port, "MySQL clients")?;
         let address = listener.local_addr().map_err(|source| Error::Host { host: config.host.clone(), source })?;
         domain.set_port(address.port());
-        let shared = Arc::new(Shared { domain, metrics, digests: DigestCache::default() });
+        let shared =
+            Arc::new(Shared { domain, metrics, digests: DigestCache::default(), throttle: Throttle::default(), tls: config.tls.clone() });
         let stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::new(Notify::new());
         let workers = Arc::new(Workers::start(config.workers)?);

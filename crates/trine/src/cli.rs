@@ -61,6 +61,26 @@ pub struct ListenArgs {
     /// Port of /status and /metrics; 0 for a free one [default: 10080]
     #[arg(long, value_name = "PORT")]
     pub status_port: Option<u16>,
+
+    /// Certificate shown to MySQL clients (PEM) [default: one of the server's own]
+    #[arg(long, value_name = "FILE")]
+    pub ssl_cert: Option<String>,
+
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub ssl_key: Option<String>,
+
+    /// Authorities whose client certificates are believed (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub ssl_ca: Option<String>,
+
+    /// Whether a server without a certificate makes one of its own [default: true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub auto_tls: Option<bool>,
+
+    /// Refuse MySQL clients that do not encrypt [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub require_secure_transport: Option<bool>,
 }
 
 /// Roles that run as processes of their own.

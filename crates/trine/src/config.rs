@@ -79,6 +79,8 @@ section!(
         replication: ReplicationSection = ReplicationSection::default(),
         /// Plan caches.
         prepared_plan_cache: PlanCacheSection = PlanCacheSection::default(),
+        /// Encryption of connections with MySQL clients.
+        security: SecuritySection = SecuritySection::default(),
         /// The client between SQL server and stores.
         tikv_client: ClientSection = ClientSection::default(),
         /// Limits of statements and connections.
@@ -173,6 +175,24 @@ section!(
         enabled: bool = true,
         /// Plans kept.
         capacity: usize = 1000,
+    }
+);
+
+section!(
+    /// `[security]`
+    SecuritySection {
+        /// PEM file with the certificate shown to MySQL clients.
+        ssl_cert: String = String::new(),
+        /// PEM file with its private key.
+        ssl_key: String = String::new(),
+        /// PEM file with authorities whose client certificates are believed.
+        ssl_ca: String = String::new(),
+        /// Whether a server without a certificate makes one of its own.
+        auto_tls: bool = true,
+        /// Protocol versions that are spoken.
+        tls_version: String = "TLSv1.2,TLSv1.3".to_owned(),
+        /// Whether clients that do not encrypt are refused.
+        require_secure_transport: bool = false,
     }
 );
 

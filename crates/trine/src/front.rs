@@ -17,6 +17,7 @@ use crate::{
     cli::ListenArgs,
     config::Config,
     process::{self, Signals},
+    tls,
 };
 
 /// The commit this program was built from.
@@ -30,7 +31,15 @@ const BACKGROUND_THREADS: usize = 2;
 
 /// Puts the flags that were given over the file's settings.
 pub fn override_listen(config: &mut Config, args: &ListenArgs) {
-    process::override_settings([(&args.host, &mut config.host)]);
+    let security = &mut config.security;
+    process::override_settings([
+        (&args.host, &mut config.host),
+        (&args.ssl_cert, &mut security.ssl_cert),
+        (&args.ssl_key, &mut security.ssl_key),
+        (&args.ssl_ca, &mut security.ssl_ca),
+    ]);
+    security.auto_tls = args.auto_tls.unwrap_or(security.auto_tls);
+    security.require_secure_transport = args.require_secure_transport.unwrap_or(security.require_secure_transport);
     config.port = args.port.unwrap_or(config.port);
     if let Some(port) = args.status_port {
         config.status.status_port = port;
@@ -66,6 +75,7 @@ pub struct Front<'a> {
 /// Serves until a signal or a client says stop.
 pub async fn serve(front: Front<'_>, mut signals: Signals) -> Result<()> {
     let Front { client, config, data_dir, data, registry } = front;
+    let tls = tls::prepare(&config.security, &data_dir)?;
     let domain_config = DomainConfig {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         max_connections: config.performance.max_connections,
@@ -76,6 +86,7 @@ pub async fn serve(front: Front<'_>, mut signals: Signals) -> Result<()> {
         data_dir,
         advertise_address: config.advertise_address.clone(),
         git_hash: GIT_HASH,
+        tls_variables: tls.variables,
         hasher: Arc::new(Hasher),
     };
     let domain = tokio::select! {
@@ -97,6 +108,7 @@ pub async fn serve(front: Front<'_>, mut signals: Signals) -> Result<()> {
         port: config.port,
         drain: config.server.graceful_shutdown_timeout.0,
         workers: WorkerOptions { threads: config.performance.max_procs, blocking_threads: config.readpool.storage.normal_concurrency },
+        tls: tls.acceptor,
     };
     let server = Server::start(domain.clone(), metrics, &server_config)?;
     banner(server.address(), status.as_ref().map(StatusServer::address), &data);
@@ -140,6 +152,10 @@ impl PasswordHasher for Hasher {
 
     fn hash(&self, plugin: &str, password: &[u8]) -> String {
         Plugin::from_name(plugin).unwrap_or(Plugin::Native).hash(password)
+    }
+
+    fn verify(&self, plugin: &str, stored: &str, password: &[u8]) -> bool {
+        Plugin::from_name(plugin).is_some_and(|plugin| plugin.verify(stored, password))
     }
 
     fn is_hash(&self, plugin: &str, stored: &str) -> bool {

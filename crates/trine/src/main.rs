@@ -15,6 +15,7 @@ mod playground;
 mod process;
 mod sql;
 mod store_metrics;
+mod tls;
 
 use std::process::ExitCode;
 

@@ -485,6 +485,42 @@ error_codes! {
     ER_STMT_HAS_NO_OPEN_CURSOR = 1421 "HY000";
     /// The account is locked.
     ER_ACCOUNT_HAS_BEEN_LOCKED = 3118 "HY000";
+    /// The privileges are not ones of this object.
+    ER_ILLEGAL_GRANT_FOR_TABLE = 1144 "42000";
+    /// No privilege on the column.
+    ER_COLUMNACCESS_DENIED_ERROR = 1143 "42000";
+    /// There is no such grant on the table.
+    ER_NONEXISTING_TABLE_GRANT = 1147 "42000";
+    /// A value is out of its range.
+    ER_WRONG_VALUE = 1525 "HY000";
+    /// The password has to be changed first.
+    ER_MUST_CHANGE_PASSWORD = 1820 "HY000";
+    /// The password has expired, and the client cannot change it.
+    ER_MUST_CHANGE_PASSWORD_LOGIN = 1862 "HY000";
+    /// The account does not exist.
+    ER_USER_DOES_NOT_EXIST = 3162 "HY000";
+    /// The role or account is unknown.
+    ER_UNKNOWN_AUTHID = 3523 "HY000";
+    /// The role would be granted to itself.
+    ER_ROLE_GRANTED_TO_ITSELF = 3524 "HY000";
+    /// The role was not granted.
+    ER_ROLE_NOT_GRANTED = 3530 "HY000";
+    /// The privilege is not one of this level.
+    ER_ILLEGAL_PRIVILEGE_LEVEL = 3619 "HY000";
+    /// The role is granted to everybody.
+    ER_MANDATORY_ROLE = 3628 "HY000";
+    /// The current password is not the one given.
+    ER_INCORRECT_CURRENT_PASSWORD = 3891 "HY000";
+    /// The current password is asked for of one's own account only.
+    ER_CURRENT_PASSWORD_NOT_REQUIRED = 3893 "HY000";
+    /// There is no dynamic privilege of this name.
+    ER_DYNAMIC_PRIVILEGE_NOT_REGISTERED = 3929 "HY000";
+    /// The account is locked for failed logins.
+    ER_ACCOUNT_BLOCKED_BY_PASSWORD_LOCK = 3955 "HY000";
+    /// The attribute of an account is no JSON object.
+    ER_INVALID_USER_ATTRIBUTE_JSON = 4068 "HY000";
+    /// A connection that is not encrypted, where all must be.
+    ER_SECURE_TRANSPORT_REQUIRED = 3159 "HY000";
     /// An operation on accounts failed.
     ER_CANNOT_USER = 1396 "HY000";
     /// Transaction characteristics cannot change inside a transaction.

@@ -2,7 +2,8 @@
 //! authentication plugin once.
 //!
 //! ```text
-//! server: Greeting(scramble) ─► client: HandshakeResponse(user, answer to the scramble, database)
+//! server: Greeting(scramble) ─► client: request for TLS; both speak TLS from here on      (if both can, and the client wants to)
+//!                            ─► client: HandshakeResponse(user, answer to the scramble, database)
 //! server: AuthSwitch(plugin, scramble) ─► client: answer      (when the account uses another plugin)
 //! server: AuthMoreData(..) ◄─► client: password, encrypted    (caching_sha2_password without a cached digest)
 //! server: OK | ERR
@@ -15,7 +16,7 @@ use crate::{Error, cursor::Cursor};
 /// Length of the scramble.
 pub const SCRAMBLE_LEN: usize = 20;
 
-/// What this server can do.
+/// What this server can do; TLS besides, if it has a certificate.
 pub fn server_capabilities() -> CapabilityFlags {
     CapabilityFlags::CLIENT_LONG_PASSWORD
         | CapabilityFlags::CLIENT_FOUND_ROWS
@@ -35,6 +36,7 @@ pub fn server_capabilities() -> CapabilityFlags {
         | CapabilityFlags::CLIENT_PLUGIN_AUTH
         | CapabilityFlags::CLIENT_CONNECT_ATTRS
         | CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
+        | CapabilityFlags::CLIENT_CAN_HANDLE_EXPIRED_PASSWORDS
         | CapabilityFlags::CLIENT_DEPRECATE_EOF
 }
 
@@ -51,12 +53,16 @@ pub struct Greeting<'a> {
     pub collation: u8,
     /// The plugin the scramble is meant for.
     pub plugin: &'a str,
+    /// Whether TLS is offered.
+    pub tls: bool,
 }
 
 impl Greeting<'_> {
     /// Appends the packet's payload.
     pub fn write(&self, out: &mut Vec<u8>) {
-        let capabilities = server_capabilities().bits();
+        let mut capabilities = server_capabilities();
+        capabilities.set(CapabilityFlags::CLIENT_SSL, self.tls);
+        let capabilities = capabilities.bits();
         out.push(10);
         out.extend_from_slice(self.version.as_bytes());
         out.push(0);

@@ -1,8 +1,8 @@
 //! The MySQL client/server protocol, server side: packets, handshake, authentication, commands, results. No SQL.
 //!
 //! ```text
-//!   socket ── PacketReader ──► payload ──► Command / HandshakeResponse / execute parameters
-//!   socket ◄─ PacketWriter ◄── payload ◄── OK, ERR, column definitions, text and binary rows
+//!   Stream (socket or TLS) ── PacketReader ──► payload ──► Command / HandshakeResponse / execute parameters
+//!   Stream (socket or TLS) ◄─ PacketWriter ◄── payload ◄── OK, ERR, column definitions, text and binary rows
 //! ```
 //!
 //! Invariants:
@@ -12,7 +12,7 @@
 //!   one `write` system call.
 //! - Sequence numbers restart with every command and count the packets of both directions.
 //!
-//! Left out on purpose: TLS and compression (both wrap the stream below the packets), and everything that knows SQL.
+//! Left out on purpose: compression (it wraps the stream below the packets, as TLS does), and everything that knows SQL.
 //!
 //! Source: MySQL 8.0 source documentation, "Client/Server Protocol".
 
@@ -25,8 +25,11 @@ pub mod packet;
 pub mod params;
 pub mod result;
 mod row;
+mod stream;
+pub mod tls;
 
 pub use error::Error;
 pub use mysql_common::constants::{CapabilityFlags, StatusFlags};
 pub use result::ColumnDefinition;
 pub use row::{write_binary_row, write_text_row};
+pub use stream::Stream;

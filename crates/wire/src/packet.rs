@@ -67,6 +67,13 @@ impl PacketReader {
         self.start < self.end
     }
 
+    /// Takes the bytes that have arrived and belong to no packet: another protocol begins (TLS).
+    pub fn take_buffered(&mut self) -> Vec<u8> {
+        let bytes = self.buffer[self.start..self.end].to_vec();
+        (self.start, self.end) = (0, 0);
+        bytes
+    }
+
     /// Waits for the next payload. [`Error::Closed`] when the peer closed the connection between two packets.
     ///
     /// Dropping the future before it is ready loses nothing but the packet in progress; a connection is closed then.
@@ -237,6 +244,8 @@ impl PacketWriter {
             return Ok(());
         }
         stream.write_all(&self.buffer).await?;
+        // TLS may keep what the socket did not take; a socket keeps nothing.
+        stream.flush().await?;
         self.buffer.clear();
         if self.buffer.capacity() > KEEP * 2 {
             self.buffer = Vec::with_capacity(INITIAL);

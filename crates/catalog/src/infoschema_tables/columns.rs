@@ -92,12 +92,16 @@ pub fn column_default(column: &ColumnInfo, zone: &TimeZone) -> Datum {
 fn columns(context: &VirtualContext<'_>) -> Vec<Vec<Datum>> {
     let mut rows = Vec::new();
     for table in visible_tables(context) {
-        rows.extend(table.public_columns().iter().map(|column| row(&table, column, context.time_zone)));
+        for column in table.public_columns() {
+            if let Some(privileges) = (context.column_privileges)(&table.database, &table.name, &column.name) {
+                rows.push(row(&table, column, privileges, context.time_zone));
+            }
+        }
     }
     rows
 }
 
-fn row(table: &TableInfo, column: &ColumnInfo, zone: &TimeZone) -> Vec<Datum> {
+fn row(table: &TableInfo, column: &ColumnInfo, privileges: String, zone: &TimeZone) -> Vec<Datum> {
     let ty = &column.ty;
     let (mut chars, mut octets) = (Datum::Null, Datum::Null);
     if ty.tp.is_string() {
@@ -134,7 +138,7 @@ fn row(table: &TableInfo, column: &ColumnInfo, zone: &TimeZone) -> Vec<Datum> {
         text(ty.to_sql()),
         text(column_key(table, column.offset)),
         text(column_extra(column)),
-        text("select,insert,update,references"),
+        text(privileges),
         text(&column.comment),
         text(column.generated.as_ref().map_or("", |generated| &generated.expr)),
         Datum::Null,

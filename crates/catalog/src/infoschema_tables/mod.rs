@@ -66,6 +66,8 @@ pub struct VirtualContext<'a> {
     pub time_zone: &'a TimeZone,
     /// Whether the user may see a table (`None`: the database).
     pub visible: &'a dyn Fn(&str, Option<&str>) -> bool,
+    /// What the user may do with a column of a visible table, as the column PRIVILEGES says it; `None` for a column the user may not see.
+    pub column_privileges: &'a dyn Fn(&str, &str, &str) -> Option<String>,
 }
 
 /// The rows of a virtual table. A table nobody has rows for is empty.

@@ -81,6 +81,8 @@ impl<'a> Binder<'a> {
                 chosen.push(found);
             }
         }
+        let candidates = self.frame().targets.clone();
+        self.touch_others(&candidates, &chosen.iter().map(|target| target.handle).collect::<Vec<_>>());
         let mut targets = vec![];
         for target in chosen {
             refuse_virtual(&target.table, "DELETE")?;

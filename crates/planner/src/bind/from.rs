@@ -75,7 +75,10 @@ impl<'a> Binder<'a> {
             return self.bind_cte_use(position, alias);
         }
         let (database, table) = self.lookup_table(&factor.name)?;
-        self.touch(&table, TableAccess::Select);
+        // UPDATE and DELETE read of their targets what their expressions name, and of the other tables at least that there are rows.
+        if !mode.handle || table.kind != TableKind::Base {
+            self.touch(&table, TableAccess::Select);
+        }
         let alias = factor.alias.as_ref().map_or_else(|| table.name.clone(), |alias| alias.as_str().to_owned());
         self.bind_scan(database, table, alias, &factor.index_hints, mode)
     }
@@ -85,7 +88,9 @@ impl<'a> Binder<'a> {
         let (database, table) = self.lookup_table(name)?;
         self.touch(&table, TableAccess::Select);
         let alias = table.name.clone();
-        self.bind_scan(database, table, alias, &[], ScanMode::default())
+        let bound = self.bind_scan(database, table, alias, &[], ScanMode::default())?;
+        bound.columns.iter().for_each(|column| self.note_read(column.col));
+        Ok(bound)
     }
 
     fn bind_scan(
@@ -224,6 +229,8 @@ impl<'a> Binder<'a> {
         let pairs = merged_pairs(&merged, &left.columns, &right.columns)?;
         let mut conditions = vec![];
         for (l, r) in &pairs {
+            self.note_read(left.columns[*l].col);
+            self.note_read(right.columns[*r].col);
             let args = vec![self.columns.expr(left.columns[*l].col), self.columns.expr(right.columns[*r].col)];
             conditions.push(build_op(Op::Eq, args, &self.build())?);
         }

@@ -46,14 +46,11 @@ impl<'a> Binder<'a> {
             return Err(Error::NotUpdatable { table: table.name.clone(), operation: "INSERT" });
         }
         self.locks_rows = true;
-        self.touch(&table, TableAccess::Insert);
         if insert.replace {
             self.touch(&table, TableAccess::Delete);
         }
-        if !insert.on_duplicate.is_empty() {
-            self.touch(&table, TableAccess::Update);
-        }
         let columns = insert_columns(&table, insert)?;
+        self.touch_columns(&table, TableAccess::Insert, columns.iter().copied());
         let fill = table.columns.iter().map(|column| self.column_fill(&table, column)).collect::<Result<Vec<_>>>()?;
         // The rows' columns get numbers in one block: first the row in the table, then the new row.
         let first = self.columns.add(table.name.clone(), types::FieldType::null(), None) + 1;
@@ -78,6 +75,12 @@ impl<'a> Binder<'a> {
             }
         };
         let mut on_duplicate = self.bind_on_duplicate(&table, insert, &columns, first, from)?;
+        let width = table.columns.len();
+        for assignment in &on_duplicate {
+            self.touch_columns(&table, TableAccess::Update, [assignment.column]);
+            let of_row = columns_of(&assignment.value).into_iter().filter(|col| (first..first + width).contains(col));
+            self.touch_columns(&table, TableAccess::Select, of_row.map(|col| col - first));
+        }
         self.number_row_columns(&table, first, &mut source, &mut on_duplicate)?;
         let on_update = match on_duplicate.is_empty() {
             true => vec![],

@@ -58,6 +58,8 @@ pub(crate) struct Binder<'a> {
     integer_type: FieldType,
     text_type: FieldType,
     pub tables: Vec<TableUse>,
+    /// Columns that the statement's text reads.
+    reads: Vec<Col>,
     /// The statement has FOR UPDATE or FOR SHARE, or changes rows.
     pub locks_rows: bool,
 }
@@ -118,6 +120,7 @@ impl<'a> Binder<'a> {
             integer_type: FieldType::bigint().with_not_null(),
             text_type: FieldType::varchar(0).with_collation(cx.eval.collation_connection).with_not_null(),
             tables: vec![],
+            reads: vec![],
             locks_rows: false,
         }
     }
@@ -141,6 +144,9 @@ impl<'a> Binder<'a> {
             (None, Some(database)) => database,
             (None, None) => return Err(Error::NoDatabase),
         };
+        if let Some(gate) = self.cx.gate {
+            gate.admit(database, &name.name).map_err(Error::Mysql)?;
+        }
         if let Some(table) = self.cx.infoschema.table(database, &name.name) {
             return Ok((table.database.clone(), table));
         }
@@ -152,10 +158,42 @@ impl<'a> Binder<'a> {
 
     /// Notes that the statement does something to a table.
     pub fn touch(&mut self, table: &TableInfo, access: TableAccess) {
-        let table_use = TableUse { id: table.id, database: table.database.clone(), table: table.name.clone(), access };
-        if !self.tables.contains(&table_use) {
-            self.tables.push(table_use);
+        self.touch_columns(table, access, []);
+    }
+
+    /// Notes that the statement does something to columns of a table.
+    pub fn touch_columns(&mut self, table: &TableInfo, access: TableAccess, offsets: impl IntoIterator<Item = usize>) {
+        let known = self.tables.iter().position(|used| used.id == table.id && used.access == access);
+        let at = known.unwrap_or_else(|| {
+            let (database, name) = (table.database.clone(), table.name.clone());
+            self.tables.push(TableUse { id: table.id, database, table: name, access, columns: vec![] });
+            self.tables.len() - 1
+        });
+        let columns = &mut self.tables[at].columns;
+        for offset in offsets {
+            if let Err(place) = columns.binary_search(&offset) {
+                columns.insert(place, offset);
+            }
         }
+    }
+
+    /// Notes that the statement's text reads a column.
+    pub fn note_read(&mut self, col: Col) {
+        self.reads.push(col);
+    }
+
+    /// The tables the statement touches, the columns it reads among them.
+    pub fn take_tables(&mut self) -> Vec<TableUse> {
+        let mut reads = std::mem::take(&mut self.reads);
+        reads.sort_unstable();
+        reads.dedup();
+        for col in reads {
+            let Some(origin) = self.columns.meta(col).origin else { continue };
+            let Some(table) = self.cx.infoschema.table_ref(origin.table).cloned() else { continue };
+            let offset = table.columns.iter().position(|column| column.id == origin.id);
+            self.touch_columns(&table, TableAccess::Select, offset);
+        }
+        std::mem::take(&mut self.tables)
     }
 
     /// Puts the joins that subqueries in the last expressions asked for over `plan`.

@@ -175,6 +175,7 @@ impl Binder<'_> {
         }
         if let Some(column) = self.frames[top].find(wanted, clause)? {
             let col = column.col;
+            self.note_read(col);
             return Ok(self.columns.expr(col));
         }
         if aliases == Aliases::Last
@@ -185,6 +186,7 @@ impl Binder<'_> {
         for level in (0..top).rev() {
             if let Some(column) = self.frames[level].find(wanted, clause)? {
                 let col = column.col;
+                self.note_read(col);
                 return Ok(self.correlate(level, col));
             }
         }

@@ -139,7 +139,8 @@ impl<'a> Binder<'a> {
         Ok(items)
     }
 
-    fn column_item(&self, column: ScopeColumn) -> Item {
+    fn column_item(&mut self, column: ScopeColumn) -> Item {
+        self.note_read(column.col);
         Item { expr: self.columns.expr(column.col), name: column.name.clone(), source: Some(column) }
     }
 

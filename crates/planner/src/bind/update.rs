@@ -61,6 +61,7 @@ impl<'a> Binder<'a> {
 
     fn bind_assignments(&mut self, update: &'a ast::UpdateStmt) -> Result<Vec<BoundUpdateTarget>> {
         let mut targets: Vec<BoundUpdateTarget> = vec![];
+        let candidates = self.frame().targets.clone();
         for assignment in &update.assignments {
             let clause = Clause::FieldList;
             let column = self.frame().find(&assignment.column, clause)?.cloned();
@@ -69,17 +70,18 @@ impl<'a> Binder<'a> {
             let not_updatable = || Error::NotUpdatable { table: column.table.clone(), operation: "UPDATE" };
             let RowTarget { table, database, row, handle, .. } = target.ok_or_else(not_updatable)?;
             let offset = row.iter().position(|col| *col == column.col).ok_or_else(not_updatable)?;
+            self.touch_columns(&table, TableAccess::Update, [offset]);
             let value = self.bind_new_value(&table, offset, &row, &assignment.value)?;
             let assignment = Assignment { column: offset, value };
             match targets.iter_mut().find(|known| known.handle == handle) {
                 Some(known) => known.assignments.push(assignment),
                 None => {
-                    self.touch(&table, TableAccess::Update);
                     let assignments = vec![assignment];
                     targets.push(BoundUpdateTarget { table, database, row, handle, assignments, on_update: vec![], generated: vec![] });
                 }
             }
         }
+        self.touch_others(&candidates, &targets.iter().map(|target| target.handle).collect::<Vec<_>>());
         for target in &mut targets {
             target.on_update = self.on_update_columns(&target.table, &target.assignments)?;
             for column in &target.table.columns {
@@ -90,6 +92,13 @@ impl<'a> Binder<'a> {
             }
         }
         Ok(targets)
+    }
+
+    /// Of the tables of UPDATE and DELETE those that are not changed are read.
+    pub(super) fn touch_others(&mut self, candidates: &[RowTarget], changed: &[Col]) {
+        for other in candidates.iter().filter(|candidate| !changed.contains(&candidate.handle)) {
+            self.touch(&other.table, TableAccess::Select);
+        }
     }
 
     fn bind_new_value(&mut self, table: &TableInfo, offset: usize, row: &[Col], value: &'a ast::Expr) -> Result<Expr> {

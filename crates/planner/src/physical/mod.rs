@@ -85,7 +85,7 @@ pub struct OutputColumn {
     pub ty: FieldType,
 }
 
-/// A table a statement touches.
+/// A table a statement touches, and how; once for each way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableUse {
     /// The table's id.
@@ -96,6 +96,8 @@ pub struct TableUse {
     pub table: String,
     /// What is done to it.
     pub access: TableAccess,
+    /// Offsets of the columns it is done to, as far as the statement names them, in order; none for DELETE, and for a read of rows without their columns.
+    pub columns: Vec<usize>,
 }
 
 /// What a statement does to a table; each needs the privilege of the same name.

@@ -53,6 +53,11 @@ impl GlobalVars {
         find(name).and_then(|definition| self.get(definition).parse().ok()).unwrap_or(0)
     }
 
+    /// Whether a variable is on.
+    pub fn is_on(&self, name: &str) -> bool {
+        find(name).is_some_and(|definition| self.get(definition) == "ON")
+    }
+
     /// Sets a variable for sessions to come; `None` back to its default. Also for variables clients cannot set.
     pub fn set(&self, definition: &'static Definition, value: Option<String>) {
         let mut values = self.0.write();

@@ -99,9 +99,16 @@ fn servers_see_each_others_tables_rows_accounts_and_variables() {
     a.query_drop("CREATE USER visitor").expect("an account");
     wait_until("the variable arrives", PATIENCE, || (numbers(&mut b, "SELECT @@GLOBAL.max_connections") == [77]).then_some(()))
         .expect("77");
-    let known = || numbers(&mut b, "SELECT COUNT(*) FROM mysql.user WHERE User = 'visitor'") == [1];
-    let mut known = known;
-    wait_until("the account arrives", PATIENCE, || known().then_some(())).expect("an account");
+    // So are accounts, and what they may do.
+    let port = servers[1].address.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("a port");
+    let options = || OptsBuilder::new().ip_or_hostname(Some("127.0.0.1")).tcp_port(port).user(Some("visitor")).prefer_socket(false);
+    let mut visitor = wait_until("the account arrives", PATIENCE, || Conn::new(options()).ok()).expect("an account");
+    let mut reads = || visitor.query_drop("SELECT COUNT(*) FROM test.t0").is_ok();
+    assert!(!reads());
+    a.query_drop("GRANT SELECT ON test.t0 TO visitor").expect("a privilege");
+    wait_until("the privilege arrives", PATIENCE, || reads().then_some(())).expect("a privilege");
+    a.query_drop("REVOKE SELECT ON test.t0 FROM visitor").expect("takes it back");
+    wait_until("the privilege goes", PATIENCE, || (!reads()).then_some(())).expect("no privilege");
     // A server that dies in the middle of nothing does not stop the others for longer than its lease.
     let [first, second] = servers;
     drop(first);

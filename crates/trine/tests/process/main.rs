@@ -1,6 +1,7 @@
 //! Tests that run the real binary as processes: the command line, crashes, power loss, full disks, the real sysbench, TPC-C, SQL scripts, bad input, stores of a cluster and
 //! SQL servers over them, machines that fail.
 
+mod accounts;
 mod authentication;
 mod bad_input;
 mod bench;
@@ -23,6 +24,7 @@ mod region_merge;
 mod scripts;
 mod stores;
 mod sysbench;
+mod tls;
 mod tpcc;
 
 use testkit::{Server, ServerOptions};

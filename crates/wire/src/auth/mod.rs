@@ -46,6 +46,14 @@ impl Plugin {
         }
     }
 
+    /// Whether `password` is the one behind `stored`.
+    pub fn verify(self, stored: &str, password: &[u8]) -> bool {
+        match self {
+            Plugin::Native => native::verify_password(password, stored),
+            Plugin::CachingSha2 => caching_sha2::verify_password(password, stored),
+        }
+    }
+
     /// Whether `stored` has this plugin's form.
     pub fn is_valid_hash(self, stored: &str) -> bool {
         stored.is_empty()

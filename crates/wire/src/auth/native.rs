@@ -29,6 +29,14 @@ pub fn decode(stored: &str) -> Option<[u8; 20]> {
     Some(digest)
 }
 
+/// Whether `password` is the one behind `stored`.
+pub fn verify_password(password: &[u8], stored: &str) -> bool {
+    if stored.is_empty() || password.is_empty() {
+        return stored.is_empty() && password.is_empty();
+    }
+    equal_secrets(hash(password).as_bytes(), stored.to_ascii_uppercase().as_bytes())
+}
+
 /// Whether `response` proves knowledge of the password behind `stored`.
 pub fn verify(scramble: &[u8; SCRAMBLE_LEN], response: &[u8], stored: &str) -> bool {
     if stored.is_empty() {
@@ -67,5 +75,6 @@ mod tests {
         assert!(!verify(&scramble, b"", &stored) && !verify(&scramble, b"x", &stored));
         assert!(verify(&scramble, b"", "") && !verify(&scramble, &proof(b"secret"), ""));
         assert!(!verify(&scramble, &proof(b"secret"), "*nonsense"));
+        assert!(verify_password(b"secret", &stored) && !verify_password(b"", &stored) && !verify_password(b"x", ""));
     }
 }

@@ -165,6 +165,7 @@ impl Session {
             param_types: &[],
             param_values: &[],
             rules: self.settings.rules,
+            gate: None,
         };
         planner::plan(&statement, &ctx).map(Arc::new).map_err(|error| error.to_mysql())
     }

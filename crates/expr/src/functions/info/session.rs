@@ -15,7 +15,7 @@ pub(super) const TABLE: &[Builtin] = &[
     Builtin::new("database", (0, 0), &[], |s| s.connection_string(64), database).sees_null().of_session(),
     Builtin::new("user", (0, 0), &[], |s| s.connection_string(288), user).sees_null().of_session(),
     Builtin::new("current_user", (0, 0), &[], |s| s.connection_string(288), |a| text(&a.ctx.connection.account)).sees_null().of_session(),
-    Builtin::new("current_role", (0, 0), &[], |s| s.connection_string(288), |_| text("NONE")).sees_null().of_session(),
+    Builtin::new("current_role", (0, 0), &[], |s| s.connection_string(288), |a| text(&a.ctx.connection.roles)).sees_null().of_session(),
     Builtin::new("version", (0, 0), &[], |s| s.connection_string(60), |a| text(&a.ctx.connection.version)).never_null().of_session(),
     Builtin::new("connection_id", (0, 0), &[], |_| rt::uint(), |a| Ok(Datum::UInt(a.ctx.connection.id))).never_null().of_session(),
     Builtin::new("last_insert_id", (0, 1), &[Want::Int], |_| rt::uint(), last_insert_id).sees_null().volatile(),
