@@ -1,4 +1,4 @@
-//! What can go wrong with a benchmark, told so that a person can act on it.
+//! What can go wrong with a benchmark, told so that a person can act on it. What lies behind an error is its source, and not repeated in its text.
 
 use std::{io, path::PathBuf, process::ExitStatus};
 
@@ -22,7 +22,7 @@ pub enum Error {
         what: String,
     },
     /// A file or directory.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}", path.display())]
     File {
         /// `read`, `write`, …
         action: &'static str,
@@ -74,7 +74,7 @@ pub enum Error {
         log: String,
     },
     /// Nobody answers where a target should be.
-    #[error("{target} does not take connections at {endpoint}: {source}")]
+    #[error("{target} does not take connections at {endpoint}")]
     Refused {
         /// The target's name.
         target: String,
@@ -84,7 +84,7 @@ pub enum Error {
         source: Box<mysql::Error>,
     },
     /// A statement of ours that a server refuses.
-    #[error("{target} refuses `{statement}`: {source}")]
+    #[error("{target} refuses `{statement}`")]
     Sql {
         /// The target's name.
         target: String,
@@ -106,12 +106,12 @@ pub enum Error {
         output: String,
     },
     /// TPC-C could not be loaded, driven or checked.
-    #[error("{subject}: TPC-C: {source}")]
+    #[error("{subject}: TPC-C: {reason}")]
     Tpcc {
         /// The subject's name.
         subject: String,
-        /// Why not.
-        source: Box<crate::tpcc::Error>,
+        /// Why not, with what lies behind it.
+        reason: Box<crate::tpcc::Error>,
     },
     /// A database of TPC-C that breaks its consistency conditions.
     #[error("{subject}: the database is inconsistent: {}", violated.join("; "))]

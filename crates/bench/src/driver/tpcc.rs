@@ -96,7 +96,7 @@ impl<'a> Driver<'a> {
             tokio::pin!(work);
             loop {
                 tokio::select! {
-                    ended = &mut work => return ended.map_err(|source| Error::Tpcc { subject: self.account.subject.clone(), source: Box::new(source) }),
+                    ended = &mut work => return ended.map_err(|source| Error::Tpcc { subject: self.account.subject.clone(), reason: Box::new(source) }),
                     () = tokio::time::sleep(Duration::from_millis(50)) => interrupt::check()?,
                 }
             }

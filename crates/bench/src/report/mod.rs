@@ -40,7 +40,7 @@ use crate::result::{BenchResult, Subject};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The disk refused.
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}", path.display())]
     Write {
         /// What was to be written.
         path: PathBuf,

@@ -76,6 +76,18 @@ fn check_run(run: &Run) {
     assert!(run.seconds >= 2.0 && !run.series.is_empty() && run.driver_cores > 0.0);
 }
 
+/// A report and a comparison of the result that is there.
+fn check_reports_again(directory: &Path) {
+    let again = bench(directory, &["report", "out", "--output", "again"]);
+    assert!(again.status.success(), "{}", errors(&again));
+    let page = |path: &str| std::fs::read_to_string(directory.join(path)).expect("a report");
+    assert_eq!(page("again/report.md"), page("out/report.md"));
+    let compared = bench(directory, &["compare", "out", "out/result.json", "--output", "compared"]);
+    assert!(compared.status.success() && page("compared/compare.md").contains("A"), "{}", errors(&compared));
+    std::fs::write(directory.join("old.json"), page("out/result.json").replace("\"format\": 1", "\"format\": 99")).expect("written");
+    fails(directory, &["report", "old.json"], &["old.json is not a result file of this version", "its format is 99"]);
+}
+
 #[test]
 fn tiny_scenario_leaves_a_result_with_everything_in_it() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -106,6 +118,9 @@ fn tiny_scenario_leaves_a_result_with_everything_in_it() {
         assert_eq!(run.processes.iter().map(|process| process.name.as_str()).collect::<Vec<_>>(), ["trine"]);
         assert!(run.processes[0].resident_bytes > 1 << 20);
     }
+    let page = std::fs::read_to_string(directory.path().join("out/report.html")).expect("a report");
+    assert!(page.contains("oltp_insert") && page.contains("sync-log = false"), "the report shows what was measured");
+    check_reports_again(directory.path());
     let left: Vec<_> = std::fs::read_dir(directory.path().join("tmp")).expect("a directory").collect();
     assert!(left.is_empty(), "servers' data are taken away: {left:?}");
 }
@@ -135,7 +150,7 @@ fn what_is_missing_or_wrong_is_said_in_time() {
         &run(&["--set", "sysbench.program=/nowhere/sysbench"]),
         &["/nowhere/sysbench is not installed", "Debian package `sysbench`"],
     );
-    fails(directory, &run(&["--endpoint", "127.0.0.1:1"]), &["127.0.0.1:1 does not take connections at 127.0.0.1:1", "refused"]);
+    fails(directory, &run(&["--endpoint", "127.0.0.1:1"]), &["synced does not take connections at 127.0.0.1:1", "refused"]);
     fails(directory, &run(&["--set", "secnds=3"]), &["unknown key `secnds`; the nearest known key is `seconds`"]);
     fails(directory, &["run", "no-such-scenario"], &["no scenario file no-such-scenario", "embedded-against-mariadb"]);
     fails(directory, &run(&["--set", "sysbench.lua-path=tmp"]), &["tmp/oltp_point_select.lua"]);
@@ -144,6 +159,21 @@ fn what_is_missing_or_wrong_is_said_in_time() {
     // No tables were made: every statement fails.
     let no_tables = ["--set", "steps=['run']", "--targets=Trine"];
     fails(directory, &run(&no_tables), &["what was measured until then is in out", "synced: the driver failed", "sbtest", "FATAL"]);
+}
+
+#[test]
+fn tpcc_is_loaded_driven_and_checked_by_a_scenario() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let options =
+        ["--set", "data.divisor=100", "--set", "warm-up-seconds=0", "--seconds=3", "--repeats=1", "--threads=2", "--targets=Trine"];
+    let output = bench(directory.path(), &[&["run", "tpcc-throughput", "--size=small", "--output", "out"], &options[..]].concat());
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(errors(&output).contains("Trine: the database is consistent"), "{}", errors(&output));
+    let result = result(directory.path());
+    let run = &result.runs[0];
+    assert_eq!((result.runs.len(), run.workload.as_str(), run.parts.len()), (1, "tpcc", 5));
+    assert!(run.tpm_c.is_some_and(|rate| rate > 0.0) && run.driver_cores > 0.0 && run.server_cpu_micros_per_query.is_some(), "{run:?}");
+    assert!(result.loads[0].size.starts_with("2 warehouses of 30 customers"), "{}", result.loads[0].size);
 }
 
 #[test]
