@@ -45,40 +45,44 @@ struct Rule {
     queries: &'static [&'static str],
 }
 
+const fn rule(number: u32, says: &'static str, queries: &'static [&'static str]) -> Rule {
+    Rule { number, says, queries }
+}
+
 const RULES: [Rule; 12] = [
-    Rule {
-        number: 1,
-        says: "what a warehouse has been paid is what its districts have been paid",
-        queries: &["SELECT w_id, w_ytd, total FROM warehouse
+    rule(
+        1,
+        "what a warehouse has been paid is what its districts have been paid",
+        &["SELECT w_id, w_ytd, total FROM warehouse
             LEFT JOIN (SELECT d_w_id, SUM(d_ytd) AS total FROM district GROUP BY d_w_id) AS sums ON d_w_id = w_id
             WHERE total IS NULL OR w_ytd <> total"],
-    },
-    Rule {
-        number: 2,
-        says: "a district's next order follows its last order, which is its last new order if it has any",
-        queries: &["SELECT d_w_id, d_id, d_next_o_id, last_order, last_new FROM district
+    ),
+    rule(
+        2,
+        "a district's next order follows its last order, which is its last new order if it has any",
+        &["SELECT d_w_id, d_id, d_next_o_id, last_order, last_new FROM district
             LEFT JOIN (SELECT o_d_id, MAX(o_id) AS last_order FROM orders WHERE o_w_id = {w} GROUP BY o_d_id) AS lasts ON o_d_id = d_id
             LEFT JOIN (SELECT no_d_id, MAX(no_o_id) AS last_new FROM new_order WHERE no_w_id = {w} GROUP BY no_d_id) AS news ON no_d_id = d_id
             WHERE d_w_id = {w} AND (last_order IS NULL OR d_next_o_id - 1 <> last_order OR last_new <> last_order)"],
-    },
-    Rule {
-        number: 3,
-        says: "the new orders of a district have no gap",
-        queries: &["SELECT no_w_id, no_d_id, MIN(no_o_id) AS first_new, MAX(no_o_id) AS last_new, COUNT(*) AS counted FROM new_order
+    ),
+    rule(
+        3,
+        "the new orders of a district have no gap",
+        &["SELECT no_w_id, no_d_id, MIN(no_o_id) AS first_new, MAX(no_o_id) AS last_new, COUNT(*) AS counted FROM new_order
             WHERE no_w_id = {w} GROUP BY no_w_id, no_d_id HAVING MAX(no_o_id) - MIN(no_o_id) + 1 <> COUNT(*)"],
-    },
-    Rule {
-        number: 4,
-        says: "a district has as many order lines as its orders tell",
-        queries: &["SELECT o_w_id, o_d_id, told, counted
+    ),
+    rule(
+        4,
+        "a district has as many order lines as its orders tell",
+        &["SELECT o_w_id, o_d_id, told, counted
             FROM (SELECT o_w_id, o_d_id, SUM(o_ol_cnt) AS told FROM orders WHERE o_w_id = {w} GROUP BY o_w_id, o_d_id) AS tellers
             LEFT JOIN (SELECT ol_d_id, COUNT(*) AS counted FROM order_line WHERE ol_w_id = {w} GROUP BY ol_d_id) AS counts ON ol_d_id = o_d_id
             WHERE counted IS NULL OR told <> counted"],
-    },
-    Rule {
-        number: 5,
-        says: "an order has no carrier exactly when it is among the new orders",
-        queries: &[
+    ),
+    rule(
+        5,
+        "an order has no carrier exactly when it is among the new orders",
+        &[
             "SELECT o_w_id, o_d_id, o_id, o_carrier_id, no_o_id FROM orders
             LEFT JOIN new_order ON no_w_id = o_w_id AND no_d_id = o_d_id AND no_o_id = o_id
             WHERE o_w_id = {w} AND (o_carrier_id IS NULL) <> (no_o_id IS NOT NULL)",
@@ -86,41 +90,41 @@ const RULES: [Rule; 12] = [
             LEFT JOIN orders ON o_w_id = no_w_id AND o_d_id = no_d_id AND o_id = no_o_id
             WHERE no_w_id = {w} AND o_id IS NULL",
         ],
-    },
-    Rule {
-        number: 6,
-        says: "an order has as many lines as it tells",
-        queries: &["SELECT o_w_id, o_d_id, o_id, o_ol_cnt, counted FROM orders
+    ),
+    rule(
+        6,
+        "an order has as many lines as it tells",
+        &["SELECT o_w_id, o_d_id, o_id, o_ol_cnt, counted FROM orders
             LEFT JOIN (SELECT ol_d_id, ol_o_id, COUNT(*) AS counted FROM order_line WHERE ol_w_id = {w} GROUP BY ol_d_id, ol_o_id) AS counts
             ON ol_d_id = o_d_id AND ol_o_id = o_id
             WHERE o_w_id = {w} AND (counted IS NULL OR counted <> o_ol_cnt)"],
-    },
-    Rule {
-        number: 7,
-        says: "an order line is delivered exactly when its order has a carrier",
-        queries: &["SELECT ol_w_id, ol_d_id, ol_o_id, ol_number, ol_delivery_d, o_id, o_carrier_id FROM order_line
+    ),
+    rule(
+        7,
+        "an order line is delivered exactly when its order has a carrier",
+        &["SELECT ol_w_id, ol_d_id, ol_o_id, ol_number, ol_delivery_d, o_id, o_carrier_id FROM order_line
             LEFT JOIN orders ON o_w_id = ol_w_id AND o_d_id = ol_d_id AND o_id = ol_o_id
             WHERE ol_w_id = {w} AND (o_id IS NULL OR (ol_delivery_d IS NULL) <> (o_carrier_id IS NULL))"],
-    },
-    Rule {
-        number: 8,
-        says: "what a warehouse has been paid is the sum of its payments",
-        queries: &["SELECT w_id, w_ytd, total FROM warehouse
+    ),
+    rule(
+        8,
+        "what a warehouse has been paid is the sum of its payments",
+        &["SELECT w_id, w_ytd, total FROM warehouse
             LEFT JOIN (SELECT h_w_id, SUM(h_amount) AS total FROM history GROUP BY h_w_id) AS sums ON h_w_id = w_id
             WHERE total IS NULL OR w_ytd <> total"],
-    },
-    Rule {
-        number: 9,
-        says: "what a district has been paid is the sum of its payments",
-        queries: &["SELECT d_w_id, d_id, d_ytd, total FROM district
+    ),
+    rule(
+        9,
+        "what a district has been paid is the sum of its payments",
+        &["SELECT d_w_id, d_id, d_ytd, total FROM district
             LEFT JOIN (SELECT h_w_id, h_d_id, SUM(h_amount) AS total FROM history GROUP BY h_w_id, h_d_id) AS sums
             ON h_w_id = d_w_id AND h_d_id = d_id
             WHERE total IS NULL OR d_ytd <> total"],
-    },
-    Rule {
-        number: 10,
-        says: "a customer owes what was delivered less what was paid",
-        queries: &["SELECT c_w_id, c_d_id, c_id, c_balance, delivered, paid FROM customer
+    ),
+    rule(
+        10,
+        "a customer owes what was delivered less what was paid",
+        &["SELECT c_w_id, c_d_id, c_id, c_balance, delivered, paid FROM customer
             LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, SUM(ol_amount) AS delivered FROM orders
                 JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
                 WHERE ol_delivery_d IS NOT NULL GROUP BY o_w_id, o_d_id, o_c_id) AS deliveries
@@ -128,27 +132,27 @@ const RULES: [Rule; 12] = [
             LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, SUM(h_amount) AS paid FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) AS payments
             ON h_c_w_id = c_w_id AND h_c_d_id = c_d_id AND h_c_id = c_id
             WHERE c_balance <> COALESCE(delivered, 0) - COALESCE(paid, 0)"],
-    },
-    Rule {
-        number: 11,
-        says: "a district's orders that are not new are those it began with and those its customers were delivered",
-        queries: &["SELECT o_w_id, o_d_id, placed, waiting, delivered
+    ),
+    rule(
+        11,
+        "a district's orders that are not new are those it began with and those its customers were delivered",
+        &["SELECT o_w_id, o_d_id, placed, waiting, delivered
             FROM (SELECT o_w_id, o_d_id, COUNT(*) AS placed FROM orders WHERE o_w_id = {w} GROUP BY o_w_id, o_d_id) AS orders_of
             LEFT JOIN (SELECT no_d_id, COUNT(*) AS waiting FROM new_order WHERE no_w_id = {w} GROUP BY no_d_id) AS news ON no_d_id = o_d_id
             LEFT JOIN (SELECT c_d_id, SUM(c_delivery_cnt) AS delivered FROM customer WHERE c_w_id = {w} GROUP BY c_d_id) AS deliveries
             ON c_d_id = o_d_id
             WHERE delivered IS NULL OR placed - COALESCE(waiting, 0) <> {d} + delivered"],
-    },
-    Rule {
-        number: 12,
-        says: "what a customer owes and has paid is what was delivered",
-        queries: &["SELECT c_w_id, c_d_id, c_id, c_balance, c_ytd_payment, delivered FROM customer
+    ),
+    rule(
+        12,
+        "what a customer owes and has paid is what was delivered",
+        &["SELECT c_w_id, c_d_id, c_id, c_balance, c_ytd_payment, delivered FROM customer
             LEFT JOIN (SELECT o_d_id, o_c_id, SUM(ol_amount) AS delivered FROM orders
                 JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
                 WHERE o_w_id = {w} AND ol_delivery_d IS NOT NULL GROUP BY o_d_id, o_c_id) AS deliveries
             ON o_d_id = c_d_id AND o_c_id = c_id
             WHERE c_w_id = {w} AND c_balance + c_ytd_payment <> COALESCE(delivered, 0)"],
-    },
+    ),
 ];
 
 /// Looks at every condition. The database must have been loaded with the same numbers of rows, and nothing may change it meanwhile.
