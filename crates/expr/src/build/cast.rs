@@ -179,7 +179,8 @@ pub(crate) fn to_type(arg: Expr, ty: &FieldType, ctx: &BuildCtx<'_>) -> Result<E
 pub(crate) fn to_want(arg: Expr, want: Want, collation: Collation, ctx: &BuildCtx<'_>) -> Result<Expr> {
     match want {
         Want::Any => Ok(arg),
-        Want::Str | Want::Raw => to_string(arg, collation, ctx),
+        Want::Digits if arg.field_type().tp == TypeKind::Bit => to_string(implicit(arg, rt::uint(), ctx)?, collation, ctx),
+        Want::Str | Want::Raw | Want::Digits => to_string(arg, collation, ctx),
         Want::Int => to_class(arg, EvalType::Int, ctx),
         Want::Real => to_class(arg, EvalType::Real, ctx),
         Want::Dec => to_class(arg, EvalType::Decimal, ctx),

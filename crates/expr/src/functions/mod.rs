@@ -49,6 +49,8 @@ pub enum Want {
     Str,
     /// A string of bytes whose collation does not matter.
     Raw,
+    /// A number written in digits: as [`Raw`](Self::Raw), but a BIT counts as its number.
+    Digits,
     /// BIGINT (signed or unsigned as the argument is).
     Int,
     /// DOUBLE.

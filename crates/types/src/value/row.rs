@@ -150,4 +150,16 @@ pub(super) mod tests {
             let _ = decode_row_value(&cell, &ty);
         }
     }
+
+    #[test]
+    fn json_cells_are_their_stored_form_and_checked() {
+        let ty = FieldType::new(TypeKind::Json);
+        let stored = crate::json::parse(b"{\"a\": [1, true]}").expect("JSON").to_binary().expect("small");
+        let mut cell = Vec::new();
+        encode_row_value(&mut cell, DatumRef::Json(&stored), &ty);
+        assert_eq!(cell, stored);
+        assert_eq!(decode_row_value(&cell, &ty), Ok(Datum::Json(stored)));
+        cell.pop();
+        assert!(decode_row_value(&cell, &ty).is_err());
+    }
 }

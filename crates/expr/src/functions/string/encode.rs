@@ -11,9 +11,9 @@ use crate::result_type as rt;
 
 pub(super) const TABLE: &[Builtin] = &[
     Builtin::new("unhex", (1, 1), &[Want::Raw], |s| rt::string(s.chars(0), Collation::Binary), unhex),
-    Builtin::new("conv", (3, 3), &[Want::Raw, Want::Int, Want::Int], |s| s.connection_string(64), conv),
-    Builtin::new("bin", (1, 1), &[Want::Raw], |s| s.connection_string(64), bin),
-    Builtin::new("oct", (1, 1), &[Want::Raw], |s| s.connection_string(64), oct),
+    Builtin::new("conv", (3, 3), &[Want::Digits, Want::Int, Want::Int], |s| s.connection_string(64), conv),
+    Builtin::new("bin", (1, 1), &[Want::Digits], |s| s.connection_string(64), bin),
+    Builtin::new("oct", (1, 1), &[Want::Digits], |s| s.connection_string(64), oct),
     Builtin::new("char", (1, ANY), &[Want::Int], |s| rt::string(s.args.len() as i64 * 4, Collation::Binary), char_of)
         .sees_null()
         .never_null(),
