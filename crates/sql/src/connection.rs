@@ -39,6 +39,8 @@ pub struct Shared {
     pub throttle: Throttle,
     /// The server's side of TLS; none when it has no certificate.
     pub tls: Option<TlsAcceptor>,
+    /// Whether root without a password is let in from other machines too.
+    pub allow_empty_root_password: bool,
 }
 
 /// An authenticated connection.
@@ -82,6 +84,7 @@ pub async fn serve(shared: Arc<Shared>, socket: TcpStream, peer: IpAddr) {
         digests: &shared.digests,
         throttle: &shared.throttle,
         tls: shared.tls.as_ref(),
+        allow_empty_root_password: shared.allow_empty_root_password,
         transport: None,
         connection_id: handle.id().0,
         peer,
@@ -212,6 +215,7 @@ impl Connection {
             digests: &shared.digests,
             throttle: &shared.throttle,
             tls: None,
+            allow_empty_root_password: shared.allow_empty_root_password,
             transport: self.session.transport().cloned(),
             connection_id: self.handle.id().0,
             peer: self.peer,

@@ -83,6 +83,8 @@ pub struct Handshake<'a> {
     pub throttle: &'a Throttle,
     /// The server's side of TLS; none when it is not offered.
     pub tls: Option<&'a TlsAcceptor>,
+    /// Whether root without a password is let in from other machines too.
+    pub allow_empty_root_password: bool,
     /// TLS as it was agreed on.
     pub transport: Option<Transport>,
     /// The connection's id.
@@ -182,9 +184,12 @@ impl Handshake<'_> {
             self.slow_down().await;
             return Err(denied(!response.auth_response.is_empty()));
         };
-        let from_here = self.peer.to_canonical().is_loopback();
-        if account.user == "root" && account.auth_string.is_empty() && !from_here {
-            tracing::warn!(peer = %self.peer, "root has no password and may connect from this machine only; give it one: ALTER USER root IDENTIFIED BY '…'");
+        let may_be_open = self.allow_empty_root_password || self.peer.to_canonical().is_loopback();
+        if account.user == "root" && account.auth_string.is_empty() && !may_be_open {
+            tracing::warn!(
+                peer = %self.peer,
+                "root has no password and may connect over loopback only; give it one (ALTER USER root IDENTIFIED BY '…'), or set security.allow-empty-root-password"
+            );
             return Err(denied(!response.auth_response.is_empty()));
         }
         // Before the password is asked for: it shall not travel on a connection that the account does not allow.

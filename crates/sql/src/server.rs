@@ -40,6 +40,8 @@ pub struct ServerConfig {
     pub workers: WorkerOptions,
     /// The server's side of TLS; none when it is not offered.
     pub tls: Option<wire::tls::TlsAcceptor>,
+    /// Whether root without a password is let in from other machines too.
+    pub allow_empty_root_password: bool,
 }
 
 /// A server that accepts MySQL clients.
@@ -60,8 +62,14 @@ impl Server {
         let listener = listen(&config.host, config.port, "MySQL clients")?;
         let address = listener.local_addr().map_err(|source| Error::Host { host: config.host.clone(), source })?;
         domain.set_port(address.port());
-        let shared =
-            Arc::new(Shared { domain, metrics, digests: DigestCache::default(), throttle: Throttle::default(), tls: config.tls.clone() });
+        let shared = Arc::new(Shared {
+            domain,
+            metrics,
+            digests: DigestCache::default(),
+            throttle: Throttle::default(),
+            tls: config.tls.clone(),
+            allow_empty_root_password: config.allow_empty_root_password,
+        });
         let stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::new(Notify::new());
         let workers = Arc::new(Workers::start(config.workers)?);

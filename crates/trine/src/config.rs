@@ -193,6 +193,8 @@ section!(
         tls_version: String = "TLSv1.2,TLSv1.3".to_owned(),
         /// Whether clients that do not encrypt are refused.
         require_secure_transport: bool = false,
+        /// Whether root is let in from everywhere while it has no password: for networks that nobody else is in.
+        allow_empty_root_password: bool = false,
     }
 );
 

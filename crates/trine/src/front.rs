@@ -109,6 +109,7 @@ pub async fn serve(front: Front<'_>, mut signals: Signals) -> Result<()> {
         drain: config.server.graceful_shutdown_timeout.0,
         workers: WorkerOptions { threads: config.performance.max_procs, blocking_threads: config.readpool.storage.normal_concurrency },
         tls: tls.acceptor,
+        allow_empty_root_password: config.security.allow_empty_root_password,
     };
     let server = Server::start(domain.clone(), metrics, &server_config)?;
     banner(server.address(), status.as_ref().map(StatusServer::address), &data);

@@ -24,7 +24,7 @@ pub fn start_embedded(launch: &mut Launch<'_>) -> Result<(), Error> {
         format!("--port={port}"),
         "--status-port=0".to_owned(),
     ];
-    let configuration = launch.target.configuration.embedded.clone();
+    let configuration = open_to_drivers(launch.target.configuration.embedded.clone(), &place);
     start(launch, "trine", arguments, configuration, &place)?;
     launch.endpoints.push(Endpoint { host: place.host, port });
     Ok(())
@@ -60,7 +60,7 @@ pub fn start_cluster(launch: &mut Launch<'_>, [pd, kv, sql]: [usize; 3]) -> Resu
             format!("--port={port}"),
             format!("--status-port={status}"),
         ];
-        let configuration = launch.target.configuration.sql.clone();
+        let configuration = open_to_drivers(launch.target.configuration.sql.clone(), &place);
         start(launch, &format!("sql-{index}"), arguments, configuration, &place)?;
         launch.endpoints.push(Endpoint { host: place.host, port });
     }
@@ -97,6 +97,16 @@ fn start_members(launch: &mut Launch<'_>, count: usize) -> Result<String, Error>
     }
     ready(&mut launch.processes)?;
     Ok(members.iter().map(|(_, place, (clients, _))| format!("{}:{clients}", place.host)).collect::<Vec<_>>().join(","))
+}
+
+/// Root has no password; where drivers do not come over loopback, the server must be told to let it in.
+fn open_to_drivers(mut configuration: Table, place: &Place) -> Table {
+    let is_loopback = place.host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback());
+    let security = configuration.entry("security").or_insert_with(|| Value::Table(Table::new()));
+    if let Some(security) = security.as_table_mut().filter(|_| !is_loopback) {
+        security.entry("allow-empty-root-password").or_insert(Value::Boolean(true));
+    }
+    configuration
 }
 
 fn start(launch: &mut Launch<'_>, name: &str, mut arguments: Vec<String>, mut configuration: Table, place: &Place) -> Result<(), Error> {

@@ -126,4 +126,6 @@ fn root_without_a_password_is_let_in_from_its_own_machine_only() {
     assert!(scratch.server.log_text().contains("root has no password"), "the log says why");
     run(&mut scratch.server.connect().expect("connects"), &["ALTER USER root IDENTIFIED BY 'safe'"]);
     assert_eq!(log_in_at(&scratch, &outside, "root", "safe").0, 0);
+    let open = Scratch::with_config("host = \"0.0.0.0\"\n[security]\nallow-empty-root-password = true\n");
+    assert_eq!(log_in_at(&open, &outside, "root", "").0, 0);
 }

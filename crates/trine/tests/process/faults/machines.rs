@@ -70,6 +70,7 @@ impl Machines {
         let directory = tempfile::tempdir().expect("a temporary directory");
         // Replicas are made whatever the disk of the machine that runs the tests has left.
         std::fs::write(directory.path().join("pd.toml"), "[schedule]\nlow-space-ratio = 1.0\n").expect("the configuration can be written");
+        std::fs::write(directory.path().join("sql.toml"), "[security]\nallow-empty-root-password = true\n").expect("and the other one");
         let disk = SmallDisk::create(&directory.path().join("small"), DISK_BYTES).expect("a small disk");
         let mut machines = Self { network, processes: Default::default(), disk, directory: Some(directory) };
         for role in ROLES {
@@ -109,7 +110,8 @@ impl Machines {
                 format!("--status-addr={address}:20180"),
                 format!("--data-dir={}", self.store_directory(machine).display()),
             ],
-            Role::Sql => vec![drivers, format!("--host={address}")],
+            // The clients are not on the machine.
+            Role::Sql => vec![drivers, format!("--host={address}"), format!("--config={}", self.root().join("sql.toml").display())],
         };
         let level = std::env::var("TRINE_FAULTS_LOG").map(|level| format!("--log-level={level}"));
         std::iter::once(role.name().to_owned()).chain(own).chain(level).collect()
