@@ -112,8 +112,8 @@ fn index_of(kind: IndexKind, column: &str) -> IndexDef {
 /// Whether every value of `old` is stored and ordered the same as a value of `new`, so that the definition can be changed alone.
 pub fn is_lossless(old: &ColumnInfo, new: &ColumnInfo) -> bool {
     use types::TypeKind::{
-        BigInt, Blob, Char, Int, LongBlob, LongText, MediumBlob, MediumInt, MediumText, SmallInt, Text, TinyBlob, TinyInt, TinyText,
-        VarBinary, VarChar,
+        BigInt, Bit, Blob, Char, Enum, Int, LongBlob, LongText, MediumBlob, MediumInt, MediumText, Set, SmallInt, Text, TinyBlob, TinyInt,
+        TinyText, VarBinary, VarChar,
     };
     let (a, b) = (&old.ty, &new.ty);
     if a.unsigned != b.unsigned || a.charset != b.charset || a.collation != b.collation {
@@ -131,6 +131,9 @@ pub fn is_lossless(old: &ColumnInfo, new: &ColumnInfo) -> bool {
         }
     }
     match (a.tp, b.tp) {
+        // Values are numbers of members, which keep theirs when others are added behind them.
+        (Enum, Enum) | (Set, Set) => b.elems.starts_with(&a.elems),
+        (Bit, Bit) => a.flen <= b.flen,
         (VarChar, VarChar) | (VarBinary, VarBinary) | (Char, Char) => a.flen <= b.flen,
         (from, to) => from == to && a.flen == b.flen && a.decimal == b.decimal,
     }
