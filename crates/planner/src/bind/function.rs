@@ -147,7 +147,8 @@ impl<'a> Binder<'a> {
 
     /// JSON_VALUE; without RETURNING a text of up to 512 characters.
     fn bind_json_value(&mut self, call: &'a ast::JsonValueExpr, cx: ExprCx) -> Result<Expr> {
-        let args = self.bind_all([&call.doc, &call.path], cx.without_params())?;
+        let document = self.bind_expr(&call.doc, cx.without_params())?;
+        let path = self.bind_expr(&call.path, cx.without_params())?;
         let ty = match &call.returning {
             Some(target) => self.cast_target(target)?,
             None => FieldType::varchar(512).with_collation(Collation::Utf8mb4Bin),
@@ -164,7 +165,6 @@ impl<'a> Binder<'a> {
                 }
             };
         }
-        let [document, path] = <[Expr; 2]>::try_from(args).map_err(|_| Error::unsupported("JSON_VALUE"))?;
         Ok(build_json_value(document, path, ty, responses, defaults, &self.build())?)
     }
 
