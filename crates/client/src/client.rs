@@ -44,7 +44,7 @@ impl Default for ClientOptions {
             entry_size_limit: ReadableSize::mib(6),
             total_size_limit: ReadableSize(0),
             one_phase_size: ReadableSize::mib(16),
-            lock_ttl: Duration::from_secs(20),
+            lock_ttl: Duration::from_secs(7),
         }
     }
 }
