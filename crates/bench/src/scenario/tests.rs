@@ -1,3 +1,5 @@
+//! Scenarios that are read, overridden, cut to the small size, and refused with the nearest name.
+
 use std::collections::BTreeSet;
 
 use super::*;

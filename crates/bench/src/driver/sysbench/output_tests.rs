@@ -1,3 +1,5 @@
+//! Outputs as several versions of sysbench write them, whole and damaged.
+
 use std::fmt::Write as _;
 
 use super::*;
