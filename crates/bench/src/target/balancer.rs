@@ -17,7 +17,7 @@ pub fn start(launch: &mut Launch<'_>) -> Result<(), Error> {
     let servers: Vec<String> =
         launch.endpoints.iter().enumerate().map(|(number, endpoint)| format!("  server sql-{number} {endpoint}\n")).collect();
     let text = format!(
-        "global\n  maxconn 10000\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\nlisten mysql\n  \
+        "global\n  maxconn 4000\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\nlisten mysql\n  \
          bind 127.0.0.1:{port}\n  balance leastconn\n{}",
         servers.concat()
     );
