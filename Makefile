@@ -5,7 +5,7 @@ export ROCKSDB_LIB_DIR ?= $(shell . scripts/env && echo $$ROCKSDB_LIB_DIR)
 export CARGO_TERM_COLOR ?= auto
 BIN := $(CARGO_TARGET_DIR)/release/trine
 
-.PHONY: help setup build run test planted-bugs interop lint bench bin-path
+.PHONY: help setup build run test planted-bugs interop lint bench bench-small bin-path
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,6 +34,9 @@ lint: setup ## Check formatting, lints, docs, layering and file sizes
 
 bench: build ## Measure side by side with MariaDB; writes a report to bench-results (ARGS: flags of `trine bench run`)
 	$(BIN) bench run bench/scenarios/embedded-against-mariadb.toml $(ARGS)
+
+bench-small: build ## Run every shipped scenario in its small size, each for minutes; reports lie in bench-results/small
+	$(BIN) bench run --all --size small --output bench-results/small $(ARGS)
 
 bin-path: ## Print where the built binary lies
 	@echo $(BIN)

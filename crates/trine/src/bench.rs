@@ -8,9 +8,9 @@ use std::{
 use ::bench::{
     result::BenchResult,
     run,
-    scenario::{self, Override, Size},
+    scenario::{self, Loaded, Override, Size},
 };
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 
 /// What is done.
@@ -57,15 +57,19 @@ pub struct CompareArgs {
 /// Flags of `trine bench run`; they win over the file.
 #[derive(Args, Debug)]
 pub struct RunArgs {
-    /// A scenario file, or the name of a shipped one (trine bench list)
-    #[arg(value_name = "FILE|NAME")]
-    scenario: String,
+    /// Scenario files, or names of shipped ones (trine bench list), one after the other
+    #[arg(value_name = "FILE|NAME", required_unless_present = "all")]
+    scenarios: Vec<String>,
+
+    /// All shipped scenarios
+    #[arg(long, conflicts_with = "scenarios")]
+    all: bool,
 
     /// Which size: small ends within minutes on two cores
     #[arg(long, value_enum, default_value_t = SizeArg::Full)]
     size: SizeArg,
 
-    /// Directory of result and report [default: bench-results/NAME-TIME]
+    /// Directory of result and report; with several scenarios each has one of its own in it [default: bench-results/NAME-TIME]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 
@@ -143,7 +147,7 @@ enum SizeArg {
 /// Does what was asked for.
 pub fn run(command: &BenchCommand) -> Result<()> {
     match command {
-        BenchCommand::Run(args) => run_scenario(args),
+        BenchCommand::Run(args) => run_scenarios(args),
         BenchCommand::List => list(),
         BenchCommand::Report(args) => {
             let directory = args.output.clone().unwrap_or_else(|| match args.result.is_dir() {
@@ -156,19 +160,43 @@ pub fn run(command: &BenchCommand) -> Result<()> {
     }
 }
 
-fn run_scenario(args: &RunArgs) -> Result<()> {
+/// One after the other. One that fails does not hold up the next, unless it was stopped.
+fn run_scenarios(args: &RunArgs) -> Result<()> {
     let size = match args.size {
         SizeArg::Full => Size::Full,
         SizeArg::Small => Size::Small,
     };
-    let loaded = scenario::load(&args.scenario, size, &args.overrides())?;
-    let output = args.output.clone().unwrap_or_else(|| {
-        let time = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
-        Path::new("bench-results").join(format!("{}-{time}", loaded.name))
-    });
-    let result = run::run(&loaded, &output).with_context(|| format!("what was measured until then is in {}", output.display()))?;
+    let names = match args.all {
+        true => scenario::shipped().iter().map(|shipped| shipped.name.to_owned()).collect(),
+        false => args.scenarios.clone(),
+    };
+    // What cannot be read is said before hours are spent on others.
+    let loaded = names.iter().map(|name| scenario::load(name, size, &args.overrides())).collect::<Result<Vec<_>, _>>()?;
+    let mut failed = Vec::new();
+    for one in &loaded {
+        let output = match &args.output {
+            Some(output) if loaded.len() > 1 => output.join(&one.name),
+            Some(output) => output.clone(),
+            None => Path::new("bench-results").join(format!("{}-{}", one.name, jiff::Zoned::now().strftime("%Y%m%d-%H%M%S"))),
+        };
+        match run_scenario(one, &output) {
+            Err(error) if loaded.len() > 1 && !matches!(error.downcast_ref(), Some(::bench::Error::Interrupted)) => {
+                let _ = writeln!(std::io::stderr(), "trine: {}: {error:#}", one.name);
+                failed.push(one.name.clone());
+            }
+            ended => ended?,
+        }
+    }
+    if !failed.is_empty() {
+        bail!("{} of {} scenarios failed: {}", failed.len(), loaded.len(), failed.join(", "));
+    }
+    Ok(())
+}
+
+fn run_scenario(loaded: &Loaded, output: &Path) -> Result<()> {
+    let result = run::run(loaded, output).with_context(|| format!("what was measured until then is in {}", output.display()))?;
     say(&format!("result: {}", output.join("result.json").display()));
-    report(&result, &output)
+    report(&result, output)
 }
 
 fn report(result: &BenchResult, directory: &Path) -> Result<()> {

@@ -151,6 +151,8 @@ fn what_is_missing_or_wrong_is_said_in_time() {
         &["/nowhere/sysbench is not installed", "Debian package `sysbench`"],
     );
     fails(directory, &run(&["--endpoint", "127.0.0.1:1"]), &["synced does not take connections at 127.0.0.1:1", "refused"]);
+    let several = ["run", "tiny.toml", "tiny.toml", "--output", "out", "--endpoint", "127.0.0.1:1"];
+    fails(directory, &several, &["2 of 2 scenarios failed: tiny, tiny", "refused"]);
     fails(directory, &run(&["--set", "secnds=3"]), &["unknown key `secnds`; the nearest known key is `seconds`"]);
     fails(directory, &["run", "no-such-scenario"], &["no scenario file no-such-scenario", "embedded-against-mariadb"]);
     fails(directory, &run(&["--set", "sysbench.lua-path=tmp"]), &["tmp/oltp_point_select.lua"]);
