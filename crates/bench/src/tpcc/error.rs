@@ -8,6 +8,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// whose 9001 to 9005 tell of a placement driver, store or region out of reach.
 const REPEATED: [u16; 11] = [1020, 1205, 1213, 8002, 8022, 9001, 9002, 9003, 9004, 9005, 9007];
 
+/// Codes with which a server ends a connection, or says that it will: it shuts down, the statement or the connection was killed (1317, MariaDB's
+/// 1927), nobody used it for too long.
+const CONNECTION_ENDED: [u16; 4] = [1053, 1317, 1927, 4031];
+
 /// Why a TPC-C database could not be loaded, driven or checked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -82,9 +86,10 @@ impl Error {
         matches!(self.server_code(), Some(code) if REPEATED.contains(&code))
     }
 
-    /// Whether the connection is gone, and with it the transaction.
+    /// Whether the connection is gone or about to go, and with it the transaction.
     pub fn lost_connection(&self) -> bool {
         matches!(self, Self::Statement { source, .. } | Self::Connect { source, .. } if source.is_fatal())
+            || matches!(self.server_code(), Some(code) if CONNECTION_ENDED.contains(&code))
     }
 
     /// The code by which the server names the error, if it comes from the server.

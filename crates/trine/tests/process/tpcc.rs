@@ -10,7 +10,7 @@ use std::{
 
 use bench::tpcc::{self, Cardinality, Error, Kind, Options, Outcome, RunOptions};
 use testkit::{
-    mysql::{Conn, OptsBuilder, prelude::Queryable as _},
+    mysql::{Conn, Error::MySqlError, OptsBuilder, prelude::Queryable as _},
     wait_until,
 };
 
@@ -84,6 +84,49 @@ fn a_loaded_and_driven_database_is_consistent() {
     for table in ["warehouse", "district", "customer", "history", "new_order", "orders", "order_line", "stock", "item"] {
         connection.query_drop(format!("ADMIN CHECK TABLE {table}")).unwrap_or_else(|error| panic!("{table}: {error}"));
     }
+}
+
+/// Waits in vain for locks that another one holds, as long as the server lets it wait.
+fn wait_for_locks(port: u16) {
+    let refused = connect(port).query_drop("SELECT d_ytd FROM district WHERE d_w_id = 1 FOR UPDATE");
+    assert!(matches!(&refused, Err(MySqlError(error)) if error.code == 1205), "{refused:?}");
+}
+
+#[test]
+fn lost_lock_waits_and_connections_are_counted_and_the_run_goes_on() {
+    let scratch = Scratch::start();
+    let port = scratch.server.port();
+    let options = small(port, 1);
+    load(&options);
+    let mut holder = connect(port);
+    holder.query_drop("SET GLOBAL innodb_lock_wait_timeout = 1").expect("set");
+    let run = RunOptions { terminals: 4, paced: false, warm_up: Duration::ZERO, duration: Duration::from_secs(12) };
+    let driver = std::thread::spawn({
+        let options = options.clone();
+        move || wait(tpcc::run(&options, &run)).expect("the run goes on")
+    });
+    let mut watcher = connect(port);
+    let own = [holder.connection_id(), watcher.connection_id()];
+    let mut terminals = || {
+        let all: Vec<u32> = watcher.query("SELECT id FROM information_schema.processlist WHERE db = 'tpcc'").expect("connections");
+        Some(all.into_iter().filter(|id| !own.contains(id)).collect::<Vec<_>>()).filter(|terminals| terminals.len() >= 4)
+    };
+    wait_until("terminals connect", Duration::from_secs(60), &mut terminals).expect("terminals");
+    // Whoever waits for a district from now on waits longer than it may.
+    holder.query_drop("BEGIN").expect("begun");
+    holder.query_drop("SELECT d_ytd FROM district WHERE d_w_id = 1 FOR UPDATE").expect("locked");
+    wait_for_locks(port);
+    wait_for_locks(port);
+    holder.query_drop("ROLLBACK").expect("unlocked");
+    for terminal in terminals().expect("terminals") {
+        // One that lost its connection by itself has another number now.
+        let _ = holder.query_drop(format!("KILL {terminal}"));
+    }
+    let outcome = driver.join().expect("no panic");
+    println!("{} transactions, {} errors {:?}", outcome.transactions, outcome.errors, outcome.error_messages);
+    assert!(outcome.error_messages.iter().any(|message| message.contains("ERROR 1205")), "{:?}", outcome.error_messages);
+    assert!(outcome.reconnects > 0 && outcome.errors > outcome.reconnects && outcome.transactions > 0, "{outcome:?}");
+    assert_eq!(violated(&options), []);
 }
 
 /// Damage, what takes it back, and the conditions that it violates.
