@@ -286,6 +286,38 @@ impl Client {
         }
     }
 
+    /// Removes those of `locks`, which stand in the way of `wire`, whose transactions are decided or dead, and with them whatever else these hold
+    /// of its keys: who is met once must not be waited for again at each key. Answers a lock whose owner lives.
+    async fn remove_dead(&self, wire: &PessimisticLockRequest, locks: Vec<LockInfo>) -> Result<Option<LockInfo>> {
+        let mut alive = None;
+        for (start_version, mut locks) in group_by_txn(locks) {
+            // A lock that is more than pessimistic comes first: only for one of its kind is a transaction's end recorded at the primary.
+            locks.sort_by_key(|lock| lock.lock_type == Op::PessimisticLock as i32);
+            let commit_ts = match self.fate_of(&locks[0], TimeStamp::ZERO).await? {
+                Fate::Committed(commit_ts) => commit_ts,
+                Fate::RolledBack => TimeStamp::ZERO,
+                Fate::Pushed | Fate::Alive => {
+                    alive = alive.or(locks.pop());
+                    continue;
+                }
+            };
+            let is_prewritten = |lock: &&LockInfo| lock.lock_type != Op::PessimisticLock as i32;
+            let prewritten: Vec<Bytes> = locks.iter().take_while(is_prewritten).map(|lock| lock.key.clone()).collect();
+            if prewritten.len() < locks.len() {
+                let keys = wire.mutations.iter().map(|mutation| mutation.key.clone()).collect();
+                let request = PessimisticRollbackRequest { context: None, start_version, for_update_ts: u64::MAX, keys };
+                self.store().pessimistic_rollback(request).await?;
+            }
+            if !prewritten.is_empty() {
+                let request = ResolveLockRequest { start_version, commit_version: commit_ts.0, keys: prewritten, ..Default::default() };
+                if let Some(error) = self.store().resolve_lock(request).await?.error {
+                    return Err(Error::from(*error));
+                }
+            }
+        }
+        Ok(alive)
+    }
+
     /// Takes pessimistic locks, waiting for other transactions as the caller allows.
     pub(crate) async fn lock(
         &self,
@@ -311,24 +343,15 @@ impl Client {
                 response = self.store().pessimistic_lock(&wire) => response?,
                 reason = request.cancel.cancelled() => return Err(Error::Cancelled(reason)),
             };
-            let Some(error) = response.errors.first() else { return Ok(response) };
-            let KeyError { locked: Some(lock), .. } = error else { return Err(Error::from(error.clone())) };
-            let (key, holder) = (lock.key.clone(), TimeStamp(lock.lock_version));
-            // The owner may be dead: then its lock is removed, and the next attempt succeeds.
-            let was_dead = match Box::pin(self.fate_of(lock, TimeStamp::ZERO)).await? {
-                Fate::Committed(commit_ts) => {
-                    Box::pin(self.turn(lock, commit_ts)).await?;
-                    true
-                }
-                Fate::RolledBack => {
-                    Box::pin(self.turn(lock, TimeStamp::ZERO)).await?;
-                    true
-                }
-                Fate::Pushed | Fate::Alive => false,
-            };
+            if response.errors.is_empty() {
+                return Ok(response);
+            }
+            let locks = response.errors.into_iter().map(Error::from_key_error).collect::<Result<Vec<_>>>()?;
+            // The owners may be dead: then their locks are removed, and the next attempt succeeds.
+            let Some(lock) = Box::pin(self.remove_dead(&wire, locks)).await? else { continue };
+            let (key, holder) = (lock.key, TimeStamp(lock.lock_version));
             let now = self.env().now();
             match wait_until {
-                _ if was_dead => {}
                 None => return Err(Error::LockNotAvailable { key, holder }),
                 _ if request.deadline.is_some_and(|deadline| now >= deadline) => {
                     return Err(Error::Cancelled(env::CancelReason::Timeout));
@@ -348,7 +371,7 @@ impl Client {
 }
 
 impl Error {
-    /// The lock a read met; any other key error is an error of the read.
+    /// The lock that is in the way; any other key error is an error of the request.
     pub(crate) fn from_key_error(error: KeyError) -> Result<LockInfo> {
         match error {
             KeyError { locked: Some(lock), .. } => Ok(*lock),

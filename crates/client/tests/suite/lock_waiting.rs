@@ -121,6 +121,24 @@ async fn the_lock_of_a_dead_owner_is_taken_over() {
 }
 
 #[tokio::test]
+async fn all_locks_of_a_dead_owner_are_taken_over_at_once() {
+    let (cluster, clock) = Cluster::manual();
+    let cluster = Arc::new(cluster);
+    let mut holder = cluster.pessimistic();
+    holder.lock_keys(&keys("a b c d e f g h i j"), LockRequest::default()).await.unwrap();
+    std::mem::forget(holder);
+    let waiter = waiter(&cluster, "j i h g f e d c b a", Duration::from_secs(100)).await;
+    let time_to_live = client::ClientOptions::default().lock_ttl;
+    // A look at the owner comes once in a second, and one look is for all of the keys. Then the clock stands still.
+    for _ in 0..time_to_live.as_secs() + 2 {
+        clock.advance(Duration::from_secs(1));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    until("all locks are taken over", || waiter.is_finished()).await;
+    waiter.await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn renewed_locks_outlive_their_first_time_to_live() {
     let (cluster, clock) = Cluster::manual();
     let cluster = Arc::new(cluster);
