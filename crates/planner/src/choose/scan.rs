@@ -24,7 +24,7 @@ use crate::{
     physical::{self, CopTask, Op, PointKey},
     range::{
         Access, RangeBuilder,
-        detach::{Detached, KeyColumn, detach},
+        detach::{Detached, KeyColumn, detach, fixed_value},
     },
     rules::Rule,
 };
@@ -324,7 +324,8 @@ impl Chooser<'_> {
         Physical { node, columns, order: vec![], constant: vec![] }
     }
 
-    /// A reader that finds the rows for given values of `usable` columns: the cheapest path whose key begins with some of them.
+    /// A reader that finds the rows for given values of `usable` columns: the cheapest path whose key begins with some of them, and with columns
+    /// that the scan's conditions fix to a value.
     pub(super) fn choose_lookup(&self, scan: &Scan, usable: &[(Col, Expr)]) -> Option<Lookup> {
         if scan.table.kind == TableKind::Virtual {
             return None;
@@ -334,12 +335,17 @@ impl Chooser<'_> {
         for path in self.paths(scan) {
             let (key, space) = key_of(scan, path);
             let mut keys = vec![];
+            let mut by_outer = false;
             for column in &key {
                 let Some(col) = column.col.filter(|_| !column.is_prefix) else { break };
-                let Some((_, outer)) = usable.iter().find(|(inner, outer)| *inner == col && comparable(outer, &column.ty)) else { break };
-                keys.push(outer.clone());
+                let outer = usable.iter().find(|(inner, outer)| *inner == col && comparable(outer, &column.ty));
+                by_outer |= outer.is_some();
+                let value = outer.map(|(_, outer)| outer.clone());
+                let fixed = || scan.conditions.iter().find_map(|condition| fixed_value(condition, column));
+                let Some(value) = value.or_else(|| fixed().filter(|value| fits(value, &column.ty))) else { break };
+                keys.push(value);
             }
-            if keys.is_empty() {
+            if !by_outer {
                 continue;
             }
             let unique = self.is_unique(scan, path) && keys.len() == key.len();
@@ -451,9 +457,15 @@ fn handle_column(scan: &Scan) -> ScanColumn {
 
 /// Whether a value of the outer expression can be looked up among values of this type: the comparison must have the key's order.
 fn comparable(outer: &Expr, ty: &FieldType) -> bool {
-    let own = outer.field_type();
+    let is_string = ty.eval_type() == types::EvalType::String;
+    fits(outer, ty) && (!is_string || outer.field_type().collation == ty.collation)
+}
+
+/// Whether the values of an expression are found among a key column's as they are, compared as the column compares.
+fn fits(value: &Expr, ty: &FieldType) -> bool {
+    let own = value.field_type();
     match (own.eval_type(), ty.eval_type()) {
-        (types::EvalType::String, types::EvalType::String) => ty.tp.is_string() && own.collation == ty.collation,
+        (types::EvalType::String, types::EvalType::String) => ty.tp.is_string(),
         (types::EvalType::Time, types::EvalType::Time) => own.tp == ty.tp && ty.tp != types::TypeKind::Timestamp,
         (a, b) => a == b && ty.tp != types::TypeKind::Bit && ty.tp != types::TypeKind::Json,
     }

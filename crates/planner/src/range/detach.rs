@@ -243,6 +243,14 @@ pub(crate) fn column_condition(condition: &Expr, column: &KeyColumn) -> Option<(
     }
 }
 
+/// The constant that a condition says the key column is equal to.
+pub(crate) fn fixed_value(condition: &Expr, column: &KeyColumn) -> Option<Expr> {
+    match column_condition(condition, column)? {
+        (ColumnCondition::Compare(Comparison::Eq, value), true) => Some(value),
+        _ => None,
+    }
+}
+
 fn compare(op: Op, value: &Expr) -> Option<ColumnCondition> {
     let comparison = match op {
         Op::Eq => Comparison::Eq,
