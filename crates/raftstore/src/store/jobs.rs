@@ -2,15 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
-use codec::engine_key::DATA_PREFIX;
-use engine::{Cf, Engine, EngineIter as _, IterOptions};
+use engine::Engine;
 use env::Instant;
 use proto::{metapb::Region, raft_serverpb::RaftApplyState};
 
 use super::{
     RaftStore,
     cell::{Cell, PeerMessage},
+    measure::{MEASURED, Measured, measure},
     size::RegionSize,
 };
 use crate::{
@@ -105,7 +104,7 @@ impl<E: Engine> RaftStore<E> {
         }
         let measured = self.measure_through(cell)?;
         let config = &self.inner.config;
-        let too_large = measured.bytes >= config.region_split_bytes || measured.keys >= config.region_split_keys;
+        let too_large = measured.size.bytes >= config.region_split_bytes || measured.size.keys >= config.region_split_keys;
         if too_large && !measured.borders.is_empty() {
             tracing::info!(region_id = region.id, size, parts = measured.borders.len() + 1, "a region has grown large");
             self.inner.placement.ask_split((*region).clone(), measured.borders);
@@ -121,7 +120,11 @@ impl<E: Engine> RaftStore<E> {
     /// What the engine says of that, without its write buffers and with garbage.
     pub(super) fn size_on_disk(&self, region: &Region) -> Result<u64> {
         let (start, end) = region::engine_range(region);
-        Ok(self.inner.engine.approximate_size(Cf::Data, &start, &end)?)
+        let mut bytes = 0;
+        for cf in MEASURED {
+            bytes += self.inner.engine.approximate_size(cf, &start, &end)?;
+        }
+        Ok(bytes)
     }
 
     /// Reads a region through, and has it reported when nobody knew how much it holds.
@@ -129,12 +132,13 @@ impl<E: Engine> RaftStore<E> {
         let region = cell.view().region.clone();
         let (start, end) = region::engine_range(&region);
         let on_disk = self.size_on_disk(&region)?;
-        let measured = self.read_through(&start, &end)?;
+        let parts = RegionSize { bytes: self.inner.config.region_split_bytes * 2 / 3, keys: self.inner.config.region_split_keys * 2 / 3 };
+        let measured = measure(&self.inner.engine, &start, &end, parts)?;
         let mut size = cell.size.lock();
         let is_news = size.estimate().is_none();
         // With other borders by now it is measured again, as a region nobody knows.
         if cell.view().region.region_epoch == region.region_epoch {
-            size.measured(RegionSize { bytes: measured.bytes, keys: measured.keys }, on_disk);
+            size.measured(measured.size, on_disk);
         } else {
             size.forget();
         }
@@ -144,43 +148,6 @@ impl<E: Engine> RaftStore<E> {
         }
         Ok(measured)
     }
-
-    /// Reads a range through: how large it is, and where it can be cut into parts of two thirds of the limits.
-    fn read_through(&self, start: &[u8], end: &[u8]) -> Result<Measured> {
-        let config = &self.inner.config;
-        let options = IterOptions { lower: Some(start.to_vec()), upper: Some(end.to_vec()), skip_cache: true, ..IterOptions::default() };
-        let mut iter = self.inner.engine.iter(Cf::Data, options)?;
-        let (part_bytes, part_keys) = (config.region_split_bytes * 2 / 3, config.region_split_keys * 2 / 3);
-        let (mut bytes, mut keys) = (0, 0);
-        let mut measured = Measured::default();
-        iter.seek_to_first();
-        while iter.valid() {
-            if (bytes >= part_bytes || keys >= part_keys) && iter.key().first() == Some(&DATA_PREFIX) {
-                measured.borders.push(Bytes::copy_from_slice(&iter.key()[1..]));
-                (bytes, keys) = (0, 0);
-            }
-            let record = (iter.key().len() + iter.value().len()) as u64;
-            bytes += record;
-            keys += 1;
-            measured.bytes += record;
-            measured.keys += 1;
-            iter.next();
-        }
-        iter.status()?;
-        // A last part that is small stays with the one before it.
-        if bytes < part_bytes / 4 && keys < part_keys / 4 {
-            measured.borders.pop();
-        }
-        Ok(measured)
-    }
-}
-
-/// What reading a range through has found.
-#[derive(Debug, Default)]
-struct Measured {
-    bytes: u64,
-    keys: u64,
-    borders: Vec<Bytes>,
 }
 
 #[cfg(test)]

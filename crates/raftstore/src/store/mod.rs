@@ -35,6 +35,7 @@ mod appliers;
 mod cell;
 mod handle;
 mod jobs;
+mod measure;
 mod merge;
 mod poller;
 mod queue;
