@@ -2,6 +2,7 @@
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/trine/target
 export ROCKSDB_STATIC := 1
 export ROCKSDB_LIB_DIR ?= $(shell . scripts/env && echo $$ROCKSDB_LIB_DIR)
+export TRINE_GIT_HASH := $(shell . scripts/env && echo $$TRINE_GIT_HASH)
 export CARGO_TERM_COLOR ?= auto
 BIN := $(CARGO_TARGET_DIR)/release/trine
 
@@ -26,7 +27,7 @@ test: setup ## Build and run all tests
 planted-bugs: build ## Take the store's rules away one at a time: its tests must notice
 	scripts/planted-bugs $(BUGS)
 
-interop: build ## Run the ecosystem's Go clients against our processes (needs Go)
+interop: build ## Run the ecosystem's Rust and Go clients against our processes (the latter need Go)
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) scripts/test-interop
 
 lint: setup ## Check formatting, lints, docs, layering and file sizes

@@ -59,8 +59,9 @@ impl Prewrite {
         }
         let is_pessimistic = request.for_update_ts > 0;
         let actions = &request.pessimistic_actions;
-        if !actions.is_empty() && actions.len() != request.mutations.len() {
-            return Err(Error::InvalidRequest("prewrite needs as many pessimistic actions as mutations, or none"));
+        // Clients that cut a request at the borders of regions may leave the actions whole.
+        if !actions.is_empty() && actions.len() < request.mutations.len() {
+            return Err(Error::InvalidRequest("prewrite needs a pessimistic action for each mutation, or none"));
         }
         let mode = match is_pessimistic {
             true => TxnMode::Pessimistic { for_update_ts: TimeStamp(request.for_update_ts) },
