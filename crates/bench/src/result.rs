@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::scenario::Report;
+
 /// Version of the file's form; a reader refuses others.
 pub const FORMAT: u32 = 1;
 
@@ -23,6 +25,9 @@ pub struct BenchResult {
     pub description: String,
     /// The scenario as it was run, flags applied, as TOML: running this text again repeats the measurement.
     pub scenario_text: String,
+    /// What of it a report shows.
+    #[serde(default)]
+    pub report: Report,
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
     /// From the first server's start to the last run's end.

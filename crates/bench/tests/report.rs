@@ -8,6 +8,7 @@ mod synthetic;
 use std::path::Path;
 
 use bench::result::BenchResult;
+use bench::scenario::{Figure, Report, ReportPart};
 
 fn assert_golden(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
@@ -57,6 +58,20 @@ fn differences_within_the_noise_are_not_called_differences() {
         |threads: &str| markdown.lines().find(|line| line.starts_with(threads) && line.contains("5,0") | line.contains("1,0")).unwrap();
     assert!(row("| 1 |").contains("**+20\u{a0}%** (better, spread 2.0\u{a0}%)"), "{}", row("| 1 |"));
     assert!(row("| 8 |").contains("within noise (+2.0\u{a0}%, spread 6.0\u{a0}%)"), "{}", row("| 8 |"));
+}
+
+#[test]
+fn only_what_is_asked_for_is_shown_but_warnings_and_promises_always_are() {
+    let mut result = small::result();
+    result.runs.retain(|run| run.repeat == 0);
+    result.report = Report { figures: vec![Figure::Latency99, Figure::Tps], parts: vec![ReportPart::Repeat], ..Report::default() };
+    let (markdown, html) = pages(&result);
+    let headings: Vec<&str> = markdown.lines().filter(|line| line.starts_with("## ")).collect();
+    let workload = format!("## {}", result.runs[0].workload);
+    assert_eq!(headings, ["## Read with care", "## Durability and isolation", &workload, "## Repeat it"]);
+    assert!(markdown.contains("| threads | 99\u{a0}% latency, ms: ") || markdown.contains("| threads | 99 % latency, ms: "), "{markdown}");
+    assert!(markdown.contains("TPS: ") && !markdown.contains("QPS: "), "{markdown}");
+    assert!(!html.contains("<svg"), "a chart");
 }
 
 #[test]

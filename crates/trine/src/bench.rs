@@ -36,6 +36,14 @@ pub struct ReportArgs {
     /// Directory of report.md and report.html [default: that of the result]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
+
+    /// Figures of a run, in this order: tpm-c, qps, tps, latency-50, latency-95, latency-99, server-cpu [default: the scenario's]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    figures: Option<Vec<scenario::Figure>>,
+
+    /// Parts beside the figures: glance, charts, series, details, resources, repeat [default: the scenario's]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    parts: Option<Vec<scenario::ReportPart>>,
 }
 
 /// Flags of `trine bench compare`.
@@ -154,7 +162,11 @@ pub fn run(command: &BenchCommand) -> Result<()> {
                 true => args.result.clone(),
                 false => args.result.parent().unwrap_or(Path::new(".")).to_owned(),
             });
-            report(&run::read(&args.result)?, &directory)
+            let mut result = run::read(&args.result)?;
+            let shown = &mut result.report;
+            shown.figures = args.figures.clone().unwrap_or_else(|| std::mem::take(&mut shown.figures));
+            shown.parts = args.parts.clone().unwrap_or_else(|| std::mem::take(&mut shown.parts));
+            report(&result, &directory)
         }
         BenchCommand::Compare(args) => compare(args),
     }

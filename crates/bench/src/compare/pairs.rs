@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::report::summary::Summary;
 use crate::result::{BenchResult, Run, Subject};
+use crate::scenario::Report;
 
 /// Subjects of both files, matched.
 pub(super) struct Pairs<'a> {
@@ -21,6 +22,8 @@ pub(super) struct Pair<'a> {
     pub a: Side<'a>,
     /// From the second file.
     pub b: Side<'a>,
+    /// What the first file shows.
+    shown: &'a Report,
 }
 
 /// A subject with its runs.
@@ -34,7 +37,7 @@ impl<'a> Pairs<'a> {
     /// Matches by name, or the only two there are.
     pub fn of(a: &'a BenchResult, b: &'a BenchResult) -> Self {
         if let ([one], [other]) = (a.subjects.as_slice(), b.subjects.as_slice()) {
-            let pair = Pair { a: Side::of(a, one), b: Side::of(b, other) };
+            let pair = Pair { a: Side::of(a, one), b: Side::of(b, other), shown: &a.report };
             return Self { matched: vec![pair], only_in_a: Vec::new(), only_in_b: Vec::new() };
         }
         let named = |result: &'a BenchResult, name: &str| result.subjects.iter().find(|subject| subject.name == name);
@@ -44,7 +47,7 @@ impl<'a> Pairs<'a> {
         };
         let pairs = a.subjects.iter().filter_map(|subject| {
             let other = named(b, &subject.name)?;
-            Some(Pair { a: Side::of(a, subject), b: Side::of(b, other) })
+            Some(Pair { a: Side::of(a, subject), b: Side::of(b, other), shown: &a.report })
         });
         Self { matched: pairs.collect(), only_in_a: missing(a, b), only_in_b: missing(b, a) }
     }
@@ -71,7 +74,7 @@ impl<'a> Pair<'a> {
         let both: BTreeSet<_> = self.a.measured().intersection(&self.b.measured()).copied().collect();
         let runs = [&self.a, &self.b].into_iter().enumerate().flat_map(|(side, part)| part.runs.iter().map(move |run| (side, *run)));
         let matched = runs.filter(|(_, run)| both.contains(&(run.workload.as_str(), run.threads)));
-        Summary::new(vec!["A".to_string(), "B".to_string()], matched)
+        Summary::new(vec!["A".to_string(), "B".to_string()], matched, self.shown)
     }
 
     /// What only one of them measured, in words.

@@ -3,6 +3,7 @@
 use crate::report::figures;
 use crate::report::noise::{Better, Difference, Measure};
 use crate::report::summary::{Repeats, Summary, Workload};
+use crate::scenario::Figure;
 
 /// One figure of a run.
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +25,17 @@ const TPM_C: Metric =
 const QPS: Metric =
     Metric { title: "QPS", better: Better::Higher, format: figures::rate, measure: |repeats| repeats.median(|run| run.qps) };
 
+const TPS: Metric =
+    Metric { title: "TPS", better: Better::Higher, format: figures::rate, measure: |repeats| repeats.median(|run| run.tps) };
+
+const P50: Metric =
+    Metric { title: "50 % latency, ms", better: Better::Lower, format: figures::time, measure: |repeats| repeats.percentile(0.5) };
+
 const P95: Metric =
     Metric { title: "95 % latency, ms", better: Better::Lower, format: figures::time, measure: |repeats| repeats.percentile(0.95) };
+
+const P99: Metric =
+    Metric { title: "99 % latency, ms", better: Better::Lower, format: figures::time, measure: |repeats| repeats.percentile(0.99) };
 
 const CPU: Metric = Metric {
     title: "Server CPU, µs per query",
@@ -34,8 +44,19 @@ const CPU: Metric = Metric {
     measure: |repeats| repeats.median_if_known(|run| run.server_cpu_micros_per_query),
 };
 
-/// In the order they are reported.
-const ALL: [Metric; 4] = [TPM_C, QPS, P95, CPU];
+impl From<Figure> for Metric {
+    fn from(figure: Figure) -> Self {
+        match figure {
+            Figure::TpmC => TPM_C,
+            Figure::Qps => QPS,
+            Figure::Tps => TPS,
+            Figure::Latency50 => P50,
+            Figure::Latency95 => P95,
+            Figure::Latency99 => P99,
+            Figure::ServerCpu => CPU,
+        }
+    }
+}
 
 impl Metric {
     /// This figure on one subject.
@@ -62,10 +83,10 @@ pub(crate) fn of_workload(summary: &Summary<'_>, workload: &Workload<'_>) -> Vec
     let known = |metric: &Metric| {
         workload.threads.iter().any(|&threads| (0..summary.subjects.len()).any(|subject| metric.at(workload, threads, subject).is_some()))
     };
-    ALL.into_iter().filter(known).collect()
+    summary.metrics().filter(known).collect()
 }
 
 /// The metrics that some run has.
 pub(crate) fn of_all(summary: &Summary<'_>) -> Vec<Metric> {
-    ALL.into_iter().filter(|metric| summary.cells().any(|repeats| (metric.measure)(repeats).is_some())).collect()
+    summary.metrics().filter(|metric| summary.cells().any(|repeats| (metric.measure)(repeats).is_some())).collect()
 }

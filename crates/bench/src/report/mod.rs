@@ -35,6 +35,7 @@ use std::path::{Path, PathBuf};
 use crate::report::page::{Block, Page, Section};
 use crate::report::summary::Summary;
 use crate::result::{BenchResult, Subject};
+use crate::scenario::ReportPart;
 
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -86,7 +87,7 @@ pub(crate) fn write_page(page: &Page, name: &str, directory: &Path) -> Result<Wr
 fn summary(result: &BenchResult) -> Summary<'_> {
     let names: Vec<String> = result.subjects.iter().map(|subject| subject.name.clone()).collect();
     let runs = result.runs.iter().filter_map(|run| Some((names.iter().position(|name| *name == run.subject)?, run))).collect::<Vec<_>>();
-    Summary::new(names, runs)
+    Summary::new(names, runs, &result.report)
 }
 
 fn warnings_of(result: &BenchResult, summary: &Summary<'_>) -> Vec<String> {
@@ -111,7 +112,7 @@ fn page(result: &BenchResult) -> Page {
     if !matches!(care.blocks.as_slice(), [Block::Warnings(warnings)] if warnings.is_empty()) {
         sections.push(care);
     }
-    sections.extend(glance::section(&summary));
+    sections.extend(glance::section(&summary).filter(|_| result.report.shows(ReportPart::Glance)));
     let mut equal = Section::new("Durability and isolation");
     equal.blocks.push(Block::Text(
         "Figures of subjects that keep different promises are not of the same work. Settings that bear on what an acknowledged commit means \
@@ -121,8 +122,12 @@ fn page(result: &BenchResult) -> Page {
     equal.blocks.push(Block::from(settings::table(&subjects)));
     sections.push(equal);
     sections.extend(summary.workloads.iter().map(|workload| workload::section(&summary, workload)));
-    sections.push(resources::section(&costs(result)));
-    sections.push(reproduce::section(result));
+    if result.report.shows(ReportPart::Resources) {
+        sections.push(resources::section(&costs(result)));
+    }
+    if result.report.shows(ReportPart::Repeat) {
+        sections.push(reproduce::section(result));
+    }
     Page {
         title: if result.title.is_empty() { result.scenario.clone() } else { result.title.clone() },
         kind: "Benchmark report",

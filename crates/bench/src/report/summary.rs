@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::report::doubts::{self, Doubt};
+use crate::report::metrics::Metric;
 use crate::report::noise::Measure;
 use crate::result::{Histogram, Run};
+use crate::scenario::Report;
 
 /// All runs of a report, or of a comparison: subjects are then the two sides.
 #[derive(Debug)]
@@ -13,6 +15,8 @@ pub(crate) struct Summary<'a> {
     pub subjects: Vec<String>,
     /// In the order they first ran.
     pub workloads: Vec<Workload<'a>>,
+    /// What of them is shown.
+    pub shown: &'a Report,
 }
 
 /// One workload with every number of threads it ran at.
@@ -34,7 +38,7 @@ pub(crate) struct Repeats<'a> {
 
 impl<'a> Summary<'a> {
     /// Orders runs, each given with the position of its subject.
-    pub fn new(subjects: Vec<String>, runs: impl IntoIterator<Item = (usize, &'a Run)>) -> Self {
+    pub fn new(subjects: Vec<String>, runs: impl IntoIterator<Item = (usize, &'a Run)>, shown: &'a Report) -> Self {
         let mut workloads: Vec<Workload<'a>> = Vec::new();
         for (subject, run) in runs {
             let at = workloads.iter().position(|workload| workload.name == run.workload).unwrap_or_else(|| {
@@ -47,7 +51,12 @@ impl<'a> Summary<'a> {
             }
             workload.cells.entry((run.threads, subject)).or_default().runs.push(run);
         }
-        Self { subjects, workloads }
+        Self { subjects, workloads, shown }
+    }
+
+    /// The figures that are shown if they were measured.
+    pub fn metrics(&self) -> impl Iterator<Item = Metric> {
+        self.shown.figures.iter().copied().map(Metric::from)
     }
 
     /// All repeats of everything.
@@ -136,7 +145,8 @@ mod tests {
     #[test]
     fn threads_ascend_whatever_order_they_ran_in() {
         let runs = [run(64, 0, 3.0, &[]), run(1, 0, 1.0, &[]), run(8, 0, 2.0, &[]), run(1, 1, 2.0, &[])];
-        let summary = Summary::new(vec!["a".to_string(), "b".to_string()], runs.iter().map(|run| (0, run)));
+        let shown = Report::default();
+        let summary = Summary::new(vec!["a".to_string(), "b".to_string()], runs.iter().map(|run| (0, run)), &shown);
         assert_eq!(summary.workloads[0].threads, [1, 8, 64]);
         assert_eq!(summary.workloads[0].at(1, 0).unwrap().runs.len(), 2);
         assert_eq!(summary.missing(), 3);

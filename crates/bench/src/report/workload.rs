@@ -9,20 +9,27 @@ use crate::report::page::{Block, Section};
 use crate::report::summary::{Repeats, Summary, Workload};
 use crate::report::table::{Cell, Column, Table};
 use crate::report::{parts, series};
+use crate::scenario::ReportPart;
 
 /// The section of a workload.
 pub(crate) fn section(summary: &Summary<'_>, workload: &Workload<'_>) -> Section {
     let mut section = Section::new(workload.name.as_str());
     let metrics = metrics::of_workload(summary, workload);
-    let charts = metrics.iter().map(|metric| over_threads(summary, workload, metric)).collect();
-    section.blocks.push(Block::Charts { subjects: summary.subjects.clone(), charts });
+    if summary.shown.shows(ReportPart::Charts) {
+        let charts = metrics.iter().map(|metric| over_threads(summary, workload, metric)).collect();
+        section.blocks.push(Block::Charts { subjects: summary.subjects.clone(), charts });
+    }
     section.blocks.push(Block::from(main_table(summary, workload)));
     section.blocks.extend(parts::table(summary, workload).map(Block::from));
-    section.blocks.extend(series::blocks(summary, workload));
-    section.blocks.push(Block::Fold {
-        title: format!("{}: all latencies, errors, load of the driver", workload.name),
-        blocks: vec![Block::from(detail_table(summary, workload))],
-    });
+    if summary.shown.shows(ReportPart::Series) {
+        section.blocks.extend(series::blocks(summary, workload));
+    }
+    if summary.shown.shows(ReportPart::Details) {
+        section.blocks.push(Block::Fold {
+            title: format!("{}: all latencies, errors, load of the driver", workload.name),
+            blocks: vec![Block::from(detail_table(summary, workload))],
+        });
+    }
     section
 }
 

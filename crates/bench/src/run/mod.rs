@@ -131,6 +131,7 @@ fn empty_result(loaded: &Loaded, directory: &Path) -> Result<BenchResult, Error>
         title: loaded.scenario.title.clone(),
         description: loaded.scenario.description.clone(),
         scenario_text: loaded.text.clone(),
+        report: loaded.scenario.report.clone(),
         started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         elapsed_seconds: 0.0,
         seed: loaded.scenario.seed,

@@ -11,6 +11,7 @@
 mod keys;
 mod merge;
 mod overrides;
+mod report;
 mod settings;
 mod shipped;
 mod subject;
@@ -22,9 +23,9 @@ use toml::{Table, Value};
 pub(crate) use self::merge::lay_over;
 pub use self::{
     overrides::Override,
+    report::{Figure, Report, ReportPart},
     settings::{
-        Configuration, Cpu, Data, DataKind, Network, NetworkKind, Options, Report, Scenario, Step, Sysbench, TPCC, Target, Variation,
-        Workload,
+        Configuration, Cpu, Data, DataKind, Network, NetworkKind, Options, Scenario, Step, Sysbench, TPCC, Target, Variation, Workload,
     },
     shipped::{Shipped, shipped},
     subject::{SubjectPlan, Topology},

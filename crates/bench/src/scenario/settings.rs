@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::subject::Topology;
+use super::{report::Report, subject::Topology};
 
 /// Options of sysbench by name, without the dashes: `rand-type`, `range_selects`. sysbench itself refuses what it does not know.
 pub type Options = BTreeMap<String, Value>;
@@ -290,14 +290,6 @@ pub struct Variation {
     pub drivers: Option<u32>,
 }
 
-/// `[report]`
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "kebab-case")]
-pub struct Report {
-    /// The subject that others are compared with: it is measured and shown first. Empty for the first of the file.
-    pub baseline: String,
-}
-
 /// A file in which every key is set: what keys there are. Empty tables take any keys.
 pub(super) fn example() -> Table {
     let target = Target::default();
@@ -351,6 +343,9 @@ impl Scenario {
             if let Some(unknown) = variation.targets.iter().find(|name| !self.target.iter().any(|target| target.name == **name)) {
                 return Err(format!("variation {} is of a target {unknown} that is not there", variation.name));
             }
+        }
+        if self.report.figures.is_empty() {
+            return Err("`report.figures` names none: there would be nothing to report".to_owned());
         }
         let subjects = self.subjects()?;
         if !self.report.baseline.is_empty() && !subjects.iter().any(|subject| subject.name == self.report.baseline) {

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use bench::result::{BenchResult, FORMAT, Histogram, Latency, Load, Machine, ProcessUse, Run, Subject, SyncLatency};
+use bench::scenario::Report;
 
 /// A run of `w` with all its transactions in two buckets: 90 % at `latency_ms`, the rest at ten times that.
 pub fn run(subject: &str, threads: u32, repeat: u32, qps: f64, latency_ms: f64) -> Run {
@@ -54,6 +55,7 @@ pub fn result() -> BenchResult {
         title: "Old and new".to_string(),
         description: "Two versions of *one* server.".to_string(),
         scenario_text: "threads = [1, 8]\nrepeats = 3\n".to_string(),
+        report: Report::default(),
         started_at: "2026-11-22T14:30:00Z".to_string(),
         elapsed_seconds: 130.0,
         seed: 7,

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use bench::result::{BenchResult, FORMAT, Histogram, Latency, Load, Machine, Part, ProcessUse, Run, Second, Subject, SyncLatency};
+use bench::scenario::Report;
 
 const THREADS: [u32; 5] = [1, 8, 16, 32, 64];
 const REPEATS: u32 = 3;
@@ -106,6 +107,7 @@ pub fn result(seed: u64, speed: f64) -> BenchResult {
             "title = \"Trine in one process beside MariaDB\"\nthreads = [1, 8, 16, 32, 64]\nseconds = 20\nrepeats = 3\n\n[data]\n\
                         tables = 4\nrows = 100000\n"
                 .to_string(),
+        report: Report::default(),
         started_at: "2026-11-22T14:30:00Z".to_string(),
         elapsed_seconds: 2_140.0,
         seed: 42,
