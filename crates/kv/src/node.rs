@@ -57,6 +57,8 @@ pub struct NodeConfig {
     pub data_dir: PathBuf,
     /// Where the store stands: `zone=z1`, …
     pub labels: Vec<(String, String)>,
+    /// The commit the program was built from.
+    pub git_hash: String,
     /// The engine's settings.
     pub engine: EngineConfig,
     /// Settings of replication.
@@ -124,6 +126,7 @@ impl Node {
             address: advertised,
             status_address: status_listener.as_ref().map_or(String::new(), |(_, address)| address.to_string()),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            git_hash: config.git_hash,
             labels: config.labels.iter().map(|(key, value)| StoreLabel { key: key.clone(), value: value.clone() }).collect(),
             start_timestamp: unix_seconds(&env) as i64,
             ..Default::default()

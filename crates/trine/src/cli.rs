@@ -13,7 +13,7 @@ use crate::logging::LEVELS;
 #[derive(Debug, Parser)]
 #[command(
     name = "trine",
-    version,
+    version = crate::version::long(),
     args_conflicts_with_subcommands = true,
     after_help = "Connect with:  mysql --host 127.0.0.1 --port 4000 --user root"
 )]

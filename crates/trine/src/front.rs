@@ -18,12 +18,7 @@ use crate::{
     config::Config,
     process::{self, Signals},
     tls,
-};
-
-/// The commit this program was built from.
-const GIT_HASH: &str = match option_env!("TRINE_GIT_HASH") {
-    Some(hash) => hash,
-    None => "unknown",
+    version::GIT_HASH,
 };
 
 /// Threads for work behind the connections.

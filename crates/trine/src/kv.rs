@@ -9,6 +9,7 @@ use crate::{
     cli::KvArgs,
     kv_config::KvConfig,
     process::{self, EXIT_STORE_FAILED, Signals},
+    version::GIT_HASH,
 };
 
 /// Reads the configuration, serves until a signal says stop.
@@ -57,6 +58,7 @@ async fn serve(config: KvConfig) -> Result<()> {
         status_addr: config.server.status_addr.clone(),
         data_dir: PathBuf::from(&config.storage.data_dir),
         labels: config.server.labels.clone().into_iter().collect(),
+        git_hash: GIT_HASH.to_owned(),
         raft: config.raft(),
         engine: config.rocksdb.clone(),
         on_fatal: Box::new(stop_process),

@@ -16,6 +16,7 @@ mod process;
 mod sql;
 mod store_metrics;
 mod tls;
+mod version;
 
 use std::process::ExitCode;
 

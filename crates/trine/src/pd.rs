@@ -13,6 +13,7 @@ use crate::{
     cli::PdArgs,
     pd_config::{PdConfig, list, named_list},
     process::{self, EXIT_STORE_FAILED, Signals},
+    version::GIT_HASH,
 };
 
 /// Reads the configuration, serves until a signal says stop or the member is removed.
@@ -66,6 +67,7 @@ async fn serve(config: PdConfig) -> Result<()> {
         client_urls: client_urls.clone(),
         initial_cluster: named_list(&config.initial_cluster)?,
         join: list(&config.join),
+        git_hash: GIT_HASH.to_owned(),
         placement,
     };
     let transport = Arc::new(GrpcTransport::new(env.clone(), peer_urls.first().cloned().unwrap_or_default()));

@@ -43,6 +43,8 @@ pub struct NodeOptions {
     pub initial_cluster: Vec<(String, String)>,
     /// URLs (client or peer ports) of members to join; empty for a first member.
     pub join: Vec<String>,
+    /// The commit the program was built from.
+    pub git_hash: String,
     /// The configuration a new cluster begins with.
     pub placement: PlacementConfig,
 }
@@ -93,6 +95,7 @@ impl Node {
             peer_urls: options.peer_urls.clone(),
             client_urls: options.client_urls.clone(),
             binary_version: env!("CARGO_PKG_VERSION").to_owned(),
+            git_hash: options.git_hash.clone(),
             ..Member::default()
         };
         Self::run(options, parts, member, &recovered, &identity.members)
