@@ -61,7 +61,11 @@ impl<'a> Binder<'a> {
         }
         let mut from = vec![];
         let mut source = match &insert.source {
-            ast::InsertSource::Values(rows) => BoundSource::Values(self.bind_rows(&table, &columns, rows, first)?),
+            ast::InsertSource::Values(rows) => {
+                let rows = self.bind_rows(&table, &columns, rows, first)?;
+                self.check_not_read(&table, &table.name)?;
+                BoundSource::Values(rows)
+            }
             ast::InsertSource::Query(query) => {
                 let (bound, frame) = self.bind_block(query)?;
                 from = frame.columns;
