@@ -11,7 +11,7 @@ use super::{Binder, Frame, expression::ExprCx, from::ScanMode, literal::as_numbe
 use crate::{
     error::{Clause, Error, Result},
     logical::{Col, Limit, Lock, Plan, Sort, WRITE_LOCK},
-    physical::{Assignment, ColumnFill, TableAccess},
+    physical::{Assignment, Check, ColumnFill, TableAccess},
 };
 
 /// A bound UPDATE.
@@ -30,6 +30,7 @@ pub(crate) struct BoundUpdateTarget {
     pub assignments: Vec<Assignment>,
     pub on_update: Vec<Assignment>,
     pub generated: Vec<Assignment>,
+    pub checks: Vec<Check>,
 }
 
 impl<'a> Binder<'a> {
@@ -77,7 +78,17 @@ impl<'a> Binder<'a> {
                 Some(known) => known.assignments.push(assignment),
                 None => {
                     let assignments = vec![assignment];
-                    targets.push(BoundUpdateTarget { table, database, row, handle, assignments, on_update: vec![], generated: vec![] });
+                    let checks = self.checks(&table)?;
+                    targets.push(BoundUpdateTarget {
+                        table,
+                        database,
+                        row,
+                        handle,
+                        assignments,
+                        on_update: vec![],
+                        generated: vec![],
+                        checks,
+                    });
                 }
             }
         }
