@@ -6,7 +6,8 @@ use planner::physical::{Delete as Plan, DeleteTarget};
 use rustc_hash::{FxHashMap, FxHashSet};
 use types::Chunk;
 
-use crate::dml::locks::{Pending, lock_and_apply};
+use crate::dml::convert::Converter;
+use crate::dml::locks::{Change, Pending, apply_or_warn, lock_and_apply};
 use crate::dml::row_source::RowSource;
 use crate::dml::table_writer::{RowValues, TableWriter};
 use crate::dml::{Affected, TableChanges};
@@ -20,11 +21,12 @@ pub(crate) async fn run(plan: PlanRef<Plan>, ctx: &ExecCtx) -> Result<Affected> 
     let mut targets = plan.targets.iter().map(Target::new).collect::<Vec<_>>();
     let mut seen = RowSource::may_repeat_rows(&child).then(Seen::default);
     let mut rows = RowSource::open(&child, ctx).await?;
+    let converter = Converter::new(ctx, plan.ignore);
     let mut affected = Affected::default();
     while let Some(chunk) = rows.next(ctx).await? {
         ctx.checkpoint().await?;
         for target in &mut targets {
-            target.delete(&chunk, seen.as_mut(), ctx).await?;
+            target.delete(&chunk, seen.as_mut(), &converter, ctx).await?;
         }
     }
     for target in targets.iter().filter(|target| target.removed > 0) {
@@ -50,7 +52,7 @@ impl<'p> Target<'p> {
         Self { plan, writer: TableWriter::new(plan.table.clone()), removed: 0 }
     }
 
-    async fn delete(&mut self, chunk: &Chunk, seen: Option<&mut Seen>, ctx: &ExecCtx) -> Result<()> {
+    async fn delete(&mut self, chunk: &Chunk, seen: Option<&mut Seen>, converter: &Converter<'_>, ctx: &ExecCtx) -> Result<()> {
         let width = self.plan.table.columns.len();
         let mut seen = seen.map(|seen| seen.entry(self.plan.table.id).or_default());
         let mut batch = Vec::with_capacity(chunk.rows());
@@ -61,7 +63,13 @@ impl<'p> Target<'p> {
             }
             let values = (self.plan.start..self.plan.start + width).map(|at| row.get(at)).collect::<RowValues<'_>>();
             let writes = self.writer.remove(&values, &handle)?;
-            batch.push(Pending { row: values, writes });
+            batch.push(Pending { row: values, change: Change::Remove, writes });
+        }
+        if converter.ignore {
+            for pending in batch {
+                self.removed += u64::from(apply_or_warn(pending, &self.writer, converter, ctx).await?);
+            }
+            return Ok(());
         }
         lock_and_apply(&mut batch, &self.writer, ctx).await?;
         self.removed += batch.len() as u64;

@@ -11,8 +11,9 @@ use smallvec::SmallVec;
 use types::{Chunk, Column, Datum, DatumRef};
 
 use crate::dml::assign::store_checked;
+use crate::dml::checks;
 use crate::dml::convert::Converter;
-use crate::dml::locks::{Pending, first_existing, lock_and_apply};
+use crate::dml::locks::{Change, Pending, apply_or_warn, first_existing, lock_and_apply};
 use crate::dml::row_source::RowSource;
 use crate::dml::table_writer::{RowValues, TableWriter, Writes, same};
 use crate::dml::{Affected, InfoKind, TableChanges};
@@ -214,8 +215,16 @@ impl<'p> Target<'p> {
         for row in rows {
             let old = self.row_values(*row, |at| revised.old(at));
             let new = self.row_values(*row, |at| revised.chunk.column(at));
+            if let Err(error) = checks::hold(&self.plan.table, &self.plan.checks, &new, ctx) {
+                if !(converter.ignore && error.is_ignorable()) {
+                    return Err(error);
+                }
+                converter.warn(&error);
+                kept.push(*row);
+                continue;
+            }
             let writes = change(&mut self.writer, &old, &new, &handles[*row as usize])?;
-            let mut pending = Pending { row: new, writes };
+            let pending = Pending { row: new, change: Change::Update(old), writes };
             if !converter.ignore {
                 batch.push(pending);
                 continue;
@@ -225,10 +234,10 @@ impl<'p> Target<'p> {
                     converter.warn(&self.writer.duplicate(role, &pending.row));
                     kept.push(*row);
                 }
-                None => {
-                    lock_and_apply(std::slice::from_mut(&mut pending), &self.writer, ctx).await?;
-                    self.changed += 1;
-                }
+                None => match Box::pin(apply_or_warn(pending, &self.writer, converter, ctx)).await? {
+                    true => self.changed += 1,
+                    false => kept.push(*row),
+                },
             }
         }
         self.changed += batch.len() as u64;

@@ -8,7 +8,7 @@
 //! depend on them (operands of comparisons and arithmetic in conditions, inserted and assigned values, LIMIT); any other literal stays
 //! a constant and makes the plan not cacheable.
 
-mod column_default;
+pub(crate) mod column_default;
 pub(crate) mod delete;
 mod expression;
 mod from;

@@ -11,7 +11,7 @@ use super::{Binder, Frame, expression::ExprCx, from::ScanMode, literal::as_numbe
 use crate::{
     error::{Clause, Error, Result},
     logical::{Col, Limit, Lock, Plan, Sort, WRITE_LOCK},
-    physical::{Assignment, ColumnFill, TableAccess},
+    physical::{Assignment, Check, ColumnFill, TableAccess},
 };
 
 /// A bound UPDATE.
@@ -31,6 +31,7 @@ pub(crate) struct BoundUpdateTarget {
     pub assignments: Vec<Assignment>,
     pub on_update: Vec<Assignment>,
     pub generated: Vec<Assignment>,
+    pub checks: Vec<Check>,
 }
 
 impl<'a> Binder<'a> {
@@ -79,7 +80,8 @@ impl<'a> Binder<'a> {
                 None => {
                     let assignments = vec![assignment];
                     let (on_update, generated) = (vec![], vec![]);
-                    targets.push(BoundUpdateTarget { alias, table, database, row, handle, assignments, on_update, generated });
+                    let checks = self.checks(&table)?;
+                    targets.push(BoundUpdateTarget { alias, table, database, row, handle, assignments, on_update, generated, checks });
                 }
             }
         }
