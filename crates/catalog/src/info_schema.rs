@@ -9,7 +9,7 @@ use base::{DatabaseId, TableId};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    model::{DatabaseInfo, TableInfo},
+    model::{DatabaseInfo, ForeignKeyInfo, TableInfo},
     name::folded,
 };
 
@@ -20,6 +20,8 @@ pub struct InfoSchema {
     databases: FxHashMap<String, DatabaseEntry>,
     names: FxHashMap<DatabaseId, String>,
     tables: FxHashMap<TableId, Arc<TableInfo>>,
+    /// The tables with foreign keys to a table, by its folded database and name. Kept by name: a key may be there before its parent is.
+    children: FxHashMap<(String, String), Vec<TableId>>,
 }
 
 #[derive(Clone, Debug)]
@@ -74,10 +76,56 @@ impl InfoSchema {
         tables.into_iter().map(|(_, table)| Arc::clone(table)).collect()
     }
 
+    /// The tables with foreign keys to the table of that name, in the order of their ids; itself among them if it refers to itself.
+    pub fn children(&self, database: &str, table: &str) -> impl Iterator<Item = &Arc<TableInfo>> {
+        let known = match self.children.is_empty() {
+            true => None,
+            false => self.children.get(&(folded(database).into_owned(), folded(table).into_owned())),
+        };
+        known.into_iter().flatten().filter_map(|id| self.tables.get(id))
+    }
+
+    /// Whether some table has a foreign key.
+    pub fn has_foreign_keys(&self) -> bool {
+        !self.children.is_empty()
+    }
+
+    /// The tables that a change of `table`'s rows may read, lock or change because of foreign keys: its parents, its children, and what those
+    /// reach when a change cascades to them. Without `table` itself.
+    pub fn related_by_keys(&self, table: &TableInfo) -> Vec<TableId> {
+        let mut found: Vec<TableId> = Vec::new();
+        if !self.has_foreign_keys() {
+            return found;
+        }
+        let mut changed = vec![table];
+        let mut reached: Vec<TableId> = vec![table.id];
+        while let Some(table) = changed.pop() {
+            for key in &table.foreign_keys {
+                found.extend(self.table(&key.parent_database, &key.parent_table).map(|parent| parent.id));
+            }
+            for child in self.children(&table.database, &table.name) {
+                found.push(child.id);
+                if !reached.contains(&child.id) {
+                    reached.push(child.id);
+                    changed.push(child);
+                }
+            }
+        }
+        found.retain(|id| *id != reached[0]);
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
     /// Every table of the cluster in no particular order.
     pub fn all_tables(&self) -> impl Iterator<Item = &Arc<TableInfo>> {
         self.tables.values()
     }
+}
+
+/// The parent of a foreign key as a key of [`InfoSchema::children`].
+fn parent_of(key: &ForeignKeyInfo) -> (String, String) {
+    (folded(&key.parent_database).into_owned(), folded(&key.parent_table).into_owned())
 }
 
 /// Makes the next [`InfoSchema`] from a previous one.
@@ -109,10 +157,12 @@ impl InfoSchemaBuilder {
 
     /// Removes a database with its tables.
     pub fn remove_database(&mut self, id: DatabaseId) -> &mut Self {
-        if let Some(entry) = self.schema.names.remove(&id).and_then(|key| self.schema.databases.remove(&key)) {
-            for table in entry.tables.values() {
-                self.schema.tables.remove(&table.id);
-            }
+        if let Some(key) = self.schema.names.remove(&id) {
+            self.schema.databases.remove(&key);
+        }
+        let gone: Vec<TableId> = self.schema.tables.values().filter(|table| table.database_id == id).map(|table| table.id).collect();
+        for table in gone {
+            self.remove_table(table);
         }
         self
     }
@@ -123,15 +173,38 @@ impl InfoSchemaBuilder {
         self.remove_table(table.id);
         let entry = self.schema.names.get(&table.database_id).and_then(|key| self.schema.databases.get_mut(key));
         if let Some(entry) = entry {
-            Arc::make_mut(&mut entry.tables).insert(folded(&table.name).into_owned(), Arc::clone(&table));
+            // A table on its way in is there for those who know its id: writers of tables it refers to.
+            if table.state.is_public() {
+                Arc::make_mut(&mut entry.tables).insert(folded(&table.name).into_owned(), Arc::clone(&table));
+            }
+            for key in &table.foreign_keys {
+                let children = self.schema.children.entry(parent_of(key)).or_default();
+                if let Err(at) = children.binary_search(&table.id) {
+                    children.insert(at, table.id);
+                }
+            }
             self.schema.tables.insert(table.id, table);
         }
         self
     }
 
+    /// Forgets which tables a table refers to.
+    fn unlink_parents(&mut self, table: &TableInfo) {
+        for key in &table.foreign_keys {
+            let parent = parent_of(key);
+            if let Some(children) = self.schema.children.get_mut(&parent) {
+                children.retain(|id| *id != table.id);
+                if children.is_empty() {
+                    self.schema.children.remove(&parent);
+                }
+            }
+        }
+    }
+
     /// Removes a table.
     pub fn remove_table(&mut self, id: TableId) -> &mut Self {
         let Some(old) = self.schema.tables.remove(&id) else { return self };
+        self.unlink_parents(&old);
         let entry = self.schema.names.get(&old.database_id).and_then(|key| self.schema.databases.get_mut(key));
         if let Some(entry) = entry {
             let key = folded(&old.name);

@@ -50,7 +50,8 @@ pub use infoschema_tables::columns::{column_default, column_extra, column_key};
 pub use infoschema_tables::constraints::{KeyView, keys};
 pub use mdl::{Mdl, MdlSession, Stale};
 pub use model::{
-    ColumnDefault, ColumnInfo, DatabaseInfo, GeneratedColumn, IndexColumn, IndexInfo, PrimaryKey, SchemaState, TableInfo, TableKind,
+    CheckInfo, ColumnDefault, ColumnInfo, DatabaseInfo, ForeignKeyInfo, GeneratedColumn, IndexColumn, IndexInfo, PrimaryKey, ReferenceRule,
+    SchemaState, TableInfo, TableKind,
 };
 pub use requests::Question;
 pub use servers::{LEASE, MAX_SERVER_NUMBER, ServerAbout, ServerRecord, Servers};

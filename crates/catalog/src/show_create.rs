@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use types::{Charset, Datum, TimeZone, TypeKind};
 
-use crate::model::{ColumnDefault, ColumnInfo, DatabaseInfo, IndexInfo, PrimaryKey, TableInfo};
+use crate::model::{CheckInfo, ColumnDefault, ColumnInfo, DatabaseInfo, ForeignKeyInfo, IndexInfo, PrimaryKey, ReferenceRule, TableInfo};
 
 /// The text of SHOW CREATE TABLE. `next_auto_increment` is what the next AUTO_INCREMENT value would be; MySQL shows it from 2 on.
 pub fn show_create_table(table: &TableInfo, next_auto_increment: Option<u64>, zone: &TimeZone) -> String {
@@ -18,6 +18,8 @@ pub fn show_create_table(table: &TableInfo, next_auto_increment: Option<u64>, zo
     // MySQL lists the primary key first, then unique indexes that hold no NULL, then other unique ones, then the rest.
     indexes.sort_by_key(|index| index_rank(table, index));
     lines.extend(indexes.into_iter().map(|index| index_line(table, index)));
+    lines.extend(table.foreign_keys.iter().filter(|key| key.state.is_public()).map(|key| format!("  {}", foreign_key_clause(table, key))));
+    lines.extend(table.checks.iter().filter(|check| check.state.is_public()).map(check_line));
     let mut text = format!("CREATE TABLE {} (\n{}\n) ENGINE={}", quote_name(&table.name), lines.join(",\n"), table.engine);
     if let Some(next) = next_auto_increment.filter(|&next| next > 1 && table.auto_increment_column().is_some()) {
         let _ = write!(text, " AUTO_INCREMENT={next}");
@@ -63,6 +65,29 @@ pub fn quote_text(text: &str) -> String {
     }
     quoted.push('\'');
     quoted
+}
+
+/// The definition of a foreign key, as it also stands in messages. NO ACTION, which is what a key does that says nothing, is not written.
+pub fn foreign_key_clause(table: &TableInfo, key: &ForeignKeyInfo) -> String {
+    let own = key.columns.iter().filter_map(|id| table.column_by_id(*id)).map(|column| quote_name(&column.name)).collect::<Vec<_>>();
+    let parent = match key.parent_database == table.database {
+        true => quote_name(&key.parent_table),
+        false => format!("{}.{}", quote_name(&key.parent_database), quote_name(&key.parent_table)),
+    };
+    let theirs = key.parent_columns.iter().map(|name| quote_name(name)).collect::<Vec<_>>();
+    let (name, own, theirs) = (quote_name(&key.name), own.join(", "), theirs.join(", "));
+    let mut text = format!("CONSTRAINT {name} FOREIGN KEY ({own}) REFERENCES {parent} ({theirs})");
+    for (event, rule) in [("DELETE", key.on_delete), ("UPDATE", key.on_update)] {
+        if rule != ReferenceRule::NoAction {
+            let _ = write!(text, " ON {event} {}", rule.name());
+        }
+    }
+    text
+}
+
+fn check_line(check: &CheckInfo) -> String {
+    let enforced = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
+    format!("  CONSTRAINT {} CHECK ({}){enforced}", quote_name(&check.name), check.expr)
 }
 
 /// Where MySQL lists an index: it sorts keys so that the ones that identify rows come first.

@@ -29,6 +29,8 @@ pub struct DdlRequest<'a> {
     pub time_zone: &'a TimeZone,
     /// KILL.
     pub cancel: CancelToken,
+    /// `foreign_key_checks`
+    pub foreign_key_checks: bool,
 }
 
 /// What a statement has come to.
@@ -88,6 +90,7 @@ impl Ddl {
             mode: request.mode,
             time_zone: request.time_zone,
             now_ms: self.owner.catalog.client().env().wall_ms(),
+            foreign_key_checks: request.foreign_key_checks,
             warnings: Vec::new(),
         };
         for plan in plan(&mut context, stmt)? {
@@ -226,6 +229,7 @@ pub(crate) fn plan(context: &mut BuildContext<'_>, stmt: &Stmt) -> Result<Vec<Pl
         Stmt::DropTable(stmt) => drop_tables(context, stmt)?,
         Stmt::TruncateTable(name) => {
             let table = removable(context, name)?;
+            context.check_truncatable(&table)?;
             let action = Action::TruncateTable { database: table.database_id, id: table.id, new_id: TableId(0) };
             one(action, &table.database, &table.name)
         }
@@ -273,7 +277,15 @@ fn drop_tables(context: &mut BuildContext<'_>, stmt: &DropTableStmt) -> Result<V
         }
     }
     missing_tables(context, stmt.if_exists, &missing)?;
+    let dropped: Vec<TableId> = plans.iter().filter_map(|plan| dropped_table(&plan.action)).collect();
+    for table in dropped.iter().filter_map(|id| context.schema.table_ref(*id)) {
+        context.check_droppable(table, &|child| dropped.contains(&child.id))?;
+    }
     Ok(plans)
+}
+
+fn dropped_table(action: &Action) -> Option<TableId> {
+    if let Action::DropTable { id, .. } = action { Some(*id) } else { None }
 }
 
 /// Error 1051 for tables that are not there, or a note for each with IF EXISTS.

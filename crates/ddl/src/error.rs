@@ -17,6 +17,44 @@ const ER_NO_SYSTEM_SCHEMA_ACCESS: ErrorCode = ErrorCode { code: 3552, sqlstate: 
 const ER_UNKNOWN_STORAGE_ENGINE: ErrorCode = ErrorCode { code: 1286, sqlstate: "42000" };
 const ER_WARN_USING_OTHER_HANDLER: ErrorCode = ErrorCode { code: 1266, sqlstate: "HY000" };
 const ER_QUERY_INTERRUPTED: ErrorCode = ErrorCode { code: 1317, sqlstate: "70100" };
+const ER_WRONG_FK_DEF: ErrorCode = ErrorCode { code: 1239, sqlstate: "42000" };
+const ER_DROP_INDEX_FK: ErrorCode = ErrorCode { code: 1553, sqlstate: "HY000" };
+const ER_TRUNCATE_ILLEGAL_FK: ErrorCode = ErrorCode { code: 1701, sqlstate: "42000" };
+const ER_FK_NO_INDEX_PARENT: ErrorCode = ErrorCode { code: 1822, sqlstate: "HY000" };
+const ER_FK_CANNOT_OPEN_PARENT: ErrorCode = ErrorCode { code: 1824, sqlstate: "HY000" };
+const ER_FK_DUP_NAME: ErrorCode = ErrorCode { code: 1826, sqlstate: "HY000" };
+const ER_FK_COLUMN_CANNOT_DROP: ErrorCode = ErrorCode { code: 1828, sqlstate: "HY000" };
+const ER_FK_COLUMN_CANNOT_DROP_CHILD: ErrorCode = ErrorCode { code: 1829, sqlstate: "HY000" };
+const ER_FK_COLUMN_NOT_NULL: ErrorCode = ErrorCode { code: 1830, sqlstate: "HY000" };
+const ER_FK_COLUMN_CANNOT_CHANGE: ErrorCode = ErrorCode { code: 1832, sqlstate: "HY000" };
+const ER_FK_COLUMN_CANNOT_CHANGE_CHILD: ErrorCode = ErrorCode { code: 1833, sqlstate: "HY000" };
+const ER_GENERATED_COLUMN_FUNCTION_IS_NOT_ALLOWED: ErrorCode = ErrorCode { code: 3102, sqlstate: "HY000" };
+const ER_WRONG_FK_OPTION_FOR_GENERATED_COLUMN: ErrorCode = ErrorCode { code: 3104, sqlstate: "HY000" };
+const ER_GENERATED_COLUMN_NON_PRIOR: ErrorCode = ErrorCode { code: 3107, sqlstate: "HY000" };
+const ER_DEPENDENT_BY_GENERATED_COLUMN: ErrorCode = ErrorCode { code: 3108, sqlstate: "HY000" };
+const ER_GENERATED_COLUMN_REF_AUTO_INC: ErrorCode = ErrorCode { code: 3109, sqlstate: "HY000" };
+const ER_FK_CANNOT_DROP_PARENT: ErrorCode = ErrorCode { code: 3730, sqlstate: "HY000" };
+const ER_FK_CANNOT_USE_VIRTUAL_COLUMN: ErrorCode = ErrorCode { code: 3733, sqlstate: "HY000" };
+const ER_FK_NO_COLUMN_PARENT: ErrorCode = ErrorCode { code: 3734, sqlstate: "HY000" };
+const ER_GENERATED_COLUMN_NAMED_FUNCTION_IS_NOT_ALLOWED: ErrorCode = ErrorCode { code: 3763, sqlstate: "HY000" };
+const ER_GENERATED_COLUMN_ROW_VALUE: ErrorCode = ErrorCode { code: 3764, sqlstate: "HY000" };
+const ER_GENERATED_COLUMN_VARIABLES: ErrorCode = ErrorCode { code: 3765, sqlstate: "HY000" };
+const ER_FK_INCOMPATIBLE_COLUMNS: ErrorCode = ErrorCode { code: 3780, sqlstate: "HY000" };
+const ER_NON_BOOLEAN_EXPR_FOR_CHECK_CONSTRAINT: ErrorCode = ErrorCode { code: 3812, sqlstate: "HY000" };
+const ER_COLUMN_CHECK_CONSTRAINT_REFERENCES_OTHER_COLUMN: ErrorCode = ErrorCode { code: 3813, sqlstate: "HY000" };
+const ER_CHECK_CONSTRAINT_NAMED_FUNCTION_IS_NOT_ALLOWED: ErrorCode = ErrorCode { code: 3814, sqlstate: "HY000" };
+const ER_CHECK_CONSTRAINT_FUNCTION_IS_NOT_ALLOWED: ErrorCode = ErrorCode { code: 3815, sqlstate: "HY000" };
+const ER_CHECK_CONSTRAINT_VARIABLES: ErrorCode = ErrorCode { code: 3816, sqlstate: "HY000" };
+const ER_CHECK_CONSTRAINT_ROW_VALUE: ErrorCode = ErrorCode { code: 3817, sqlstate: "HY000" };
+const ER_CHECK_CONSTRAINT_REFERS_AUTO_INCREMENT_COLUMN: ErrorCode = ErrorCode { code: 3818, sqlstate: "HY000" };
+const ER_CHECK_CONSTRAINT_REFERS_UNKNOWN_COLUMN: ErrorCode = ErrorCode { code: 3820, sqlstate: "HY000" };
+const ER_CHECK_CONSTRAINT_NOT_FOUND: ErrorCode = ErrorCode { code: 3821, sqlstate: "HY000" };
+const ER_CHECK_CONSTRAINT_DUP_NAME: ErrorCode = ErrorCode { code: 3822, sqlstate: "HY000" };
+const ER_CHECK_CONSTRAINT_CLAUSE_USING_FK_REFER_ACTION_COLUMN: ErrorCode = ErrorCode { code: 3823, sqlstate: "HY000" };
+const ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME: ErrorCode = ErrorCode { code: 3939, sqlstate: "HY000" };
+const ER_CONSTRAINT_NOT_FOUND: ErrorCode = ErrorCode { code: 3940, sqlstate: "HY000" };
+const ER_ALTER_CONSTRAINT_ENFORCEMENT_NOT_SUPPORTED: ErrorCode = ErrorCode { code: 3941, sqlstate: "HY000" };
+const ER_DEPENDENT_BY_CHECK_CONSTRAINT: ErrorCode = ErrorCode { code: 3959, sqlstate: "HY000" };
 
 macro_rules! errors {
     ($($(#[$doc:meta])* $name:ident $({ $($(#[$field_doc:meta])* $field:ident: $ty:ty),* $(,)? })? => $code:expr, $message:literal;)*) => {
@@ -208,6 +246,158 @@ errors! {
     /// A change of a system database.
     SystemDatabase { /// The database.
         name: String } => ER_NO_SYSTEM_SCHEMA_ACCESS, "Access to system schema '{name}' is rejected.";
+    /// Two clauses that do not go together.
+    WrongUsage { /// One.
+        first: &'static str, /// The other.
+        second: &'static str } => codes::ER_WRONG_USAGE, "Incorrect usage of {first} and {second}";
+    /// The condition of a CHECK constraint is no condition.
+    CheckNotBoolean { /// The constraint.
+        name: String } => ER_NON_BOOLEAN_EXPR_FOR_CHECK_CONSTRAINT, "An expression of non-boolean type specified to a check constraint '{name}'.";
+    /// A CHECK among the attributes of a column is about another one.
+    CheckOtherColumn { /// The constraint.
+        name: String } => ER_COLUMN_CHECK_CONSTRAINT_REFERENCES_OTHER_COLUMN, "Column check constraint '{name}' references other column.";
+    /// A CHECK constraint calls what it may not.
+    CheckFunction { /// The constraint.
+        name: String, /// The function.
+        function: String } => ER_CHECK_CONSTRAINT_NAMED_FUNCTION_IS_NOT_ALLOWED, "An expression of a check constraint '{name}' contains disallowed function: {function}.";
+    /// A CHECK constraint holds a subquery or the like.
+    CheckConstruct { /// The constraint.
+        name: String } => ER_CHECK_CONSTRAINT_FUNCTION_IS_NOT_ALLOWED, "An expression of a check constraint '{name}' contains disallowed function.";
+    /// A CHECK constraint names a variable.
+    CheckVariable { /// The constraint.
+        name: String } => ER_CHECK_CONSTRAINT_VARIABLES, "An expression of a check constraint '{name}' cannot refer to a user or system variable.";
+    /// A CHECK constraint holds a row of values.
+    CheckRowValue { /// The constraint.
+        name: String } => ER_CHECK_CONSTRAINT_ROW_VALUE, "Check constraint '{name}' cannot refer to a row value.";
+    /// A CHECK constraint is about the AUTO_INCREMENT column.
+    CheckAutoIncrement { /// The constraint.
+        name: String } => ER_CHECK_CONSTRAINT_REFERS_AUTO_INCREMENT_COLUMN, "Check constraint '{name}' cannot refer to an auto-increment column.";
+    /// A CHECK constraint names a column that is not there.
+    CheckUnknownColumn { /// The constraint.
+        name: String, /// The column.
+        column: String } => ER_CHECK_CONSTRAINT_REFERS_UNKNOWN_COLUMN, "Check constraint '{name}' refers to non-existing column '{column}'.";
+    /// A row that is there already violates a new CHECK constraint.
+    CheckViolated { /// The constraint.
+        name: String } => codes::ER_CHECK_CONSTRAINT_VIOLATED, "Check constraint '{name}' is violated.";
+    /// A CHECK constraint is not there.
+    CheckNotFound { /// The constraint.
+        name: String } => ER_CHECK_CONSTRAINT_NOT_FOUND, "Check constraint '{name}' is not found in the table.";
+    /// Two CHECK constraints of one name in a database.
+    DuplicateCheckName { /// The constraint.
+        name: String } => ER_CHECK_CONSTRAINT_DUP_NAME, "Duplicate check constraint name '{name}'.";
+    /// A CHECK constraint is about a column that a foreign key changes.
+    CheckOverKeyAction { /// The column.
+        column: String, /// The constraint.
+        name: String, /// The foreign key.
+        key: String } => ER_CHECK_CONSTRAINT_CLAUSE_USING_FK_REFER_ACTION_COLUMN, "Column '{column}' cannot be used in a check constraint '{name}': needed in a foreign key constraint '{key}' referential action.";
+    /// A column that a CHECK constraint needs is dropped or renamed.
+    CheckNeedsColumn { /// The constraint.
+        name: String, /// The column.
+        column: String } => ER_DEPENDENT_BY_CHECK_CONSTRAINT, "Check constraint '{name}' uses column '{column}', hence column cannot be dropped or renamed.";
+    /// DROP CONSTRAINT of a name that several constraints have.
+    AmbiguousConstraint { /// The constraint.
+        name: String } => ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME, "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause.";
+    /// A constraint is not there.
+    ConstraintNotFound { /// The constraint.
+        name: String } => ER_CONSTRAINT_NOT_FOUND, "Constraint '{name}' does not exist.";
+    /// Only CHECK constraints may be not enforced.
+    EnforcementNotSupported { /// The constraint.
+        name: String } => ER_ALTER_CONSTRAINT_ENFORCEMENT_NOT_SUPPORTED, "Altering constraint enforcement is not supported for the constraint '{name}'. Enforcement state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints.";
+    /// A generated column holds a subquery or the like.
+    GeneratedConstruct { /// The column.
+        column: String } => ER_GENERATED_COLUMN_FUNCTION_IS_NOT_ALLOWED, "Expression of generated column '{column}' contains a disallowed function.";
+    /// A generated column calls what it may not.
+    GeneratedFunction { /// The column.
+        column: String, /// The function.
+        function: String } => ER_GENERATED_COLUMN_NAMED_FUNCTION_IS_NOT_ALLOWED, "Expression of generated column '{column}' contains a disallowed function: {function}.";
+    /// A generated column holds a row of values.
+    GeneratedRowValue { /// The column.
+        column: String } => ER_GENERATED_COLUMN_ROW_VALUE, "Expression of generated column '{column}' cannot refer to a row value.";
+    /// A generated column names a variable.
+    GeneratedVariable { /// The column.
+        column: String } => ER_GENERATED_COLUMN_VARIABLES, "Expression of generated column '{column}' cannot refer to user or system variables.";
+    /// Something that generated columns cannot have.
+    GeneratedUnsupported { /// What.
+        action: &'static str } => codes::ER_UNSUPPORTED_ACTION_ON_GENERATED_COLUMN, "'{action}' is not supported for generated columns.";
+    /// A generated column is computed from one behind it.
+    GeneratedNonPrior => ER_GENERATED_COLUMN_NON_PRIOR, "Generated column can refer only to generated columns defined prior to it.";
+    /// A column that a generated one is computed from is dropped or renamed.
+    GeneratedNeedsColumn { /// The column.
+        column: String } => ER_DEPENDENT_BY_GENERATED_COLUMN, "Column '{column}' has a generated column dependency.";
+    /// A generated column is computed from the AUTO_INCREMENT column.
+    GeneratedAutoIncrement { /// The column.
+        column: String } => ER_GENERATED_COLUMN_REF_AUTO_INC, "Generated column '{column}' cannot refer to auto-increment column.";
+    /// A new generated NOT NULL column has no value for some row.
+    GeneratedNull { /// The column.
+        column: String } => codes::ER_BAD_NULL_ERROR, "Column '{column}' cannot be null";
+    /// A foreign key that cannot be.
+    CannotAddForeignKey => codes::ER_CANNOT_ADD_FOREIGN, "Cannot add foreign key constraint";
+    /// A foreign key with more columns on one side.
+    WrongForeignKey { /// The foreign key.
+        key: String } => ER_WRONG_FK_DEF, "Incorrect foreign key definition for '{key}': Key reference and table reference don't match";
+    /// Two foreign keys of one name in a database.
+    DuplicateForeignKeyName { /// The foreign key.
+        key: String } => ER_FK_DUP_NAME, "Duplicate foreign key constraint name '{key}'";
+    /// The table a foreign key refers to is not there.
+    NoParentTable { /// The table.
+        table: String } => ER_FK_CANNOT_OPEN_PARENT, "Failed to open the referenced table '{table}'";
+    /// The columns a foreign key refers to have no index.
+    NoParentIndex { /// The foreign key.
+        key: String, /// The table.
+        table: String } => ER_FK_NO_INDEX_PARENT, "Failed to add the foreign key constraint. Missing index for constraint '{key}' in the referenced table '{table}'";
+    /// A foreign key refers to a column that is not there.
+    NoParentColumn { /// The column.
+        column: String, /// The foreign key.
+        key: String, /// The table.
+        table: String } => ER_FK_NO_COLUMN_PARENT, "Failed to add the foreign key constraint. Missing column '{column}' for constraint '{key}' in the referenced table '{table}'";
+    /// Columns of a foreign key have different types.
+    IncompatibleKeyColumns { /// The referring column.
+        child: String, /// The column referred to.
+        parent: String, /// The foreign key.
+        key: String } => ER_FK_INCOMPATIBLE_COLUMNS, "Referencing column '{child}' and referenced column '{parent}' in foreign key constraint '{key}' are incompatible.";
+    /// SET NULL of a NOT NULL column.
+    ForeignKeyNotNull { /// The column.
+        column: String, /// The foreign key.
+        key: String } => ER_FK_COLUMN_NOT_NULL, "Column '{column}' cannot be NOT NULL: needed in a foreign key constraint '{key}' SET NULL";
+    /// A foreign key of a virtual column.
+    ForeignKeyVirtual { /// The foreign key.
+        key: String, /// The column.
+        column: String } => ER_FK_CANNOT_USE_VIRTUAL_COLUMN, "Foreign key '{key}' uses virtual column '{column}' which is not supported.";
+    /// A foreign key would change a generated column.
+    ForeignKeyGenerated { /// The clause.
+        clause: &'static str } => ER_WRONG_FK_OPTION_FOR_GENERATED_COLUMN, "Cannot define foreign key with {clause} clause on a generated column.";
+    /// A row that is there already refers to none.
+    NoReferencedRow { /// The foreign key.
+        key: String } => codes::ER_NO_REFERENCED_ROW_2, "Cannot add or update a child row: a foreign key constraint fails ({key})";
+    /// A column of a foreign key is dropped.
+    ForeignKeyNeedsColumn { /// The column.
+        column: String, /// The foreign key.
+        key: String } => ER_FK_COLUMN_CANNOT_DROP, "Cannot drop column '{column}': needed in a foreign key constraint '{key}'";
+    /// A column that a foreign key refers to is dropped.
+    ForeignKeyNeedsParentColumn { /// The column.
+        column: String, /// The foreign key.
+        key: String, /// The table.
+        table: String } => ER_FK_COLUMN_CANNOT_DROP_CHILD, "Cannot drop column '{column}': needed in a foreign key constraint '{key}' of table '{table}'";
+    /// A column of a foreign key gets another type.
+    ForeignKeyColumnChange { /// The column.
+        column: String, /// The foreign key.
+        key: String } => ER_FK_COLUMN_CANNOT_CHANGE, "Cannot change column '{column}': used in a foreign key constraint '{key}'";
+    /// A column that a foreign key refers to gets another type.
+    ForeignKeyParentColumnChange { /// The column.
+        column: String, /// The foreign key.
+        key: String, /// The table.
+        table: String } => ER_FK_COLUMN_CANNOT_CHANGE_CHILD, "Cannot change column '{column}': used in a foreign key constraint '{key}' of table '{table}'";
+    /// An index that a foreign key needs is dropped.
+    ForeignKeyNeedsIndex { /// The index.
+        index: String } => ER_DROP_INDEX_FK, "Cannot drop index '{index}': needed in a foreign key constraint";
+    /// A table that another one refers to is dropped.
+    ForeignKeyNeedsTable { /// The table.
+        table: String, /// The foreign key.
+        key: String, /// The table that refers.
+        child: String } => ER_FK_CANNOT_DROP_PARENT, "Cannot drop table '{table}' referenced by a foreign key constraint '{key}' on table '{child}'.";
+    /// A table that another one refers to is emptied.
+    ForeignKeyNeedsRows { /// The key.
+        key: String } => ER_TRUNCATE_ILLEGAL_FK, "Cannot truncate a table referenced in a foreign key constraint ({key})";
     /// Parsed, but not supported yet.
     NotSupported { /// What.
         feature: String } => codes::ER_NOT_SUPPORTED_YET, "This version of MySQL doesn't yet support '{feature}'";

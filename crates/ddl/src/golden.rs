@@ -116,6 +116,7 @@ impl Runner {
             mode: ConvertMode::STRICT,
             time_zone: &TimeZone::Offset(0),
             now_ms: 1_700_000_000_000,
+            foreign_key_checks: true,
             warnings: Vec::new(),
         };
         let plans = plan(&mut context, &stmt);
@@ -229,7 +230,16 @@ fn describe(write: &Write) -> String {
             let columns: Vec<String> = table.columns.iter().map(|column| element(&column.name, column.id.0, column.state)).collect();
             let indexes: Vec<String> = table.indexes.iter().map(|index| element(&index.name, index.id.0, index.state)).collect();
             let fence = if *fence { " fenced" } else { "" };
-            format!("put table {} {}.{} ({}) [{}]{fence}", table.id, table.database, table.name, columns.join(" "), indexes.join(" "))
+            let constraint = |name: &str, state: SchemaState| match state.is_public() {
+                true => format!(" {name}"),
+                false => format!(" {name}:{}", state.name().replace(' ', "-")),
+            };
+            let checks = table.checks.iter().map(|check| constraint(&check.name, check.state));
+            let keys = table.foreign_keys.iter().map(|key| constraint(&key.name, key.state));
+            let constraints: String = keys.chain(checks).collect();
+            let state = if table.state.is_public() { "" } else { " hidden" };
+            let (name, columns, indexes) = (format!("{}.{}", table.database, table.name), columns.join(" "), indexes.join(" "));
+            format!("put table {} {name} ({columns}) [{indexes}]{constraints}{state}{fence}", table.id)
         }
         Write::UnlinkTable(database, id) => format!("unlink table {id} from database {database}"),
         Write::RemoveTable(_, id) => format!("remove table {id}"),

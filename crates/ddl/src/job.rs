@@ -13,7 +13,7 @@
 //! - Jobs that touch the same table or database run in the order of their ids.
 
 use base::{ColumnId, DatabaseId, IndexId, TableId};
-use catalog::{ColumnDefault, ColumnInfo, DatabaseInfo, IndexInfo, SchemaState, TableInfo};
+use catalog::{CheckInfo, ColumnDefault, ColumnInfo, DatabaseInfo, ForeignKeyInfo, IndexInfo, SchemaState, TableInfo};
 use serde::{Deserialize, Serialize};
 use types::{Charset, Collation};
 
@@ -162,6 +162,9 @@ pub struct TableRename {
 /// How far a backfill has got.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackfillProgress {
+    /// The new generated columns stand in all rows; what follows is about indexes.
+    #[serde(default)]
+    pub columns_filled: bool,
     /// Rows with keys below this one are done; empty at the beginning.
     pub done_below: Vec<u8>,
     /// All rows are done.
@@ -249,12 +252,41 @@ pub enum TableChange {
     },
     /// AUTO_INCREMENT: the next value, unless a greater one has been used.
     SetAutoIncrement(u64),
+    /// ADD CHECK.
+    AddCheck(CheckInfo),
+    /// DROP CHECK, by name.
+    DropCheck(String),
+    /// ALTER CHECK … ENFORCED, by name.
+    EnforceCheck(String),
+    /// ALTER CHECK … NOT ENFORCED, by name.
+    RelaxCheck(String),
+    /// ADD FOREIGN KEY.
+    AddForeignKey {
+        /// The key.
+        key: ForeignKeyInfo,
+        /// Whether the rows that are there must refer to others (`foreign_key_checks`).
+        checked: bool,
+    },
+    /// DROP FOREIGN KEY, by name.
+    DropForeignKey(String),
 }
 
 impl TableChange {
     /// Adds an element that goes through the states of online change.
     pub fn is_addition(&self) -> bool {
-        matches!(self, Self::AddColumn { .. } | Self::AddIndex { .. })
+        match self {
+            Self::AddColumn { .. } | Self::AddIndex { .. } | Self::EnforceCheck(_) | Self::AddForeignKey { .. } => true,
+            Self::AddCheck(check) => check.enforced,
+            _ => false,
+        }
+    }
+
+    /// Whether the rows that are there must be gone through before the change is visible.
+    pub fn needs_rows(&self) -> bool {
+        match self {
+            Self::AddColumn { column, .. } => column.generated.is_some(),
+            change => change.is_addition(),
+        }
     }
 
     /// Removes an element that goes through the states of online change.
@@ -287,6 +319,11 @@ impl Action {
                 [TableChange::SetComment(_)] => "modify table comment",
                 [TableChange::SetCharset { .. }] => "modify table charset and collate",
                 [TableChange::SetAutoIncrement(_)] => "rebase auto_increment ID",
+                [TableChange::AddCheck(_)] => "add check constraint",
+                [TableChange::DropCheck(_)] => "drop check constraint",
+                [TableChange::EnforceCheck(_) | TableChange::RelaxCheck(_)] => "alter check constraint",
+                [TableChange::AddForeignKey { .. }] => "add foreign key",
+                [TableChange::DropForeignKey(_)] => "drop foreign key",
                 _ => "alter table multi-schema change",
             },
         }

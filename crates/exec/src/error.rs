@@ -57,6 +57,30 @@ pub enum Error {
         /// The row, from 1.
         row: u64,
     },
+    /// A row makes the condition of a CHECK constraint false (3819).
+    #[error("Check constraint '{name}' is violated.")]
+    CheckViolated {
+        /// The constraint.
+        name: String,
+    },
+    /// A row refers to one that is not there (1452).
+    #[error("Cannot add or update a child row: a foreign key constraint fails ({key})")]
+    NoParent {
+        /// The child and the definition of its key.
+        key: String,
+    },
+    /// A row that others refer to would go (1451).
+    #[error("Cannot delete or update a parent row: a foreign key constraint fails ({key})")]
+    ParentReferenced {
+        /// The child and the definition of its key.
+        key: String,
+    },
+    /// Foreign keys lead from table to table too often (3008).
+    #[error("Foreign key cascade delete/update exceeds max depth of {max}.")]
+    CascadeTooDeep {
+        /// The limit.
+        max: usize,
+    },
     /// A subquery that must yield one value yielded more rows (1242).
     #[error("Subquery returns more than 1 row")]
     SubqueryRows,
@@ -171,6 +195,10 @@ impl Error {
             Error::NotNull { .. } => (1048, "23000"),
             Error::NoDefault { .. } => (1364, "HY000"),
             Error::ValueCount { .. } => (1136, "21S01"),
+            Error::CheckViolated { .. } => (3819, "HY000"),
+            Error::NoParent { .. } => (1452, "23000"),
+            Error::ParentReferenced { .. } => (1451, "23000"),
+            Error::CascadeTooDeep { .. } => (3008, "HY000"),
             Error::SubqueryRows => (1242, "21000"),
             Error::MemoryQuota { .. } => (8175, "HY000"),
             Error::Spill { .. } => (1026, "HY000"),
@@ -185,7 +213,12 @@ impl Error {
     /// Whether INSERT IGNORE and its kin turn the error into a warning and go on with the next row.
     pub fn is_ignorable(&self) -> bool {
         match self {
-            Error::DuplicateEntry { .. } | Error::NotNull { .. } | Error::NoDefault { .. } => true,
+            Error::DuplicateEntry { .. }
+            | Error::NotNull { .. }
+            | Error::NoDefault { .. }
+            | Error::CheckViolated { .. }
+            | Error::NoParent { .. }
+            | Error::ParentReferenced { .. } => true,
             Error::Types(error) => !matches!(error, types::Error::Codec(_) | types::Error::DamagedValue { .. }),
             _ => false,
         }

@@ -224,6 +224,20 @@ pub enum Error {
         /// `UPDATE`, `DELETE` or `INSERT`.
         operation: &'static str,
     },
+    /// 1093.
+    #[error("You can't specify target table '{table}' for update in FROM clause")]
+    TargetIsRead {
+        /// The table as the statement calls it.
+        table: String,
+    },
+    /// 1706.
+    #[error("Primary key/partition key update is not allowed since the table is updated both as '{first}' and '{second}'.")]
+    KeyOfTwiceChangedTable {
+        /// The one alias.
+        first: String,
+        /// The other.
+        second: String,
+    },
     /// 1221.
     #[error("Incorrect usage of {first} and {second}")]
     WrongUsage {
@@ -303,6 +317,8 @@ impl Error {
             Self::GeneratedColumnValue { .. } => (3105, "HY000"),
             Self::UnknownIndex { .. } => (1176, "42000"),
             Self::NotUpdatable { .. } => (1288, "HY000"),
+            Self::TargetIsRead { .. } => (1093, "HY000"),
+            Self::KeyOfTwiceChangedTable { .. } => (1706, "HY000"),
             Self::WrongUsage { .. } => (1221, "HY000"),
             Self::UnresolvedLockTable { .. } => (3568, "HY000"),
             Self::UnknownSystemVariable { .. } => (1193, "HY000"),

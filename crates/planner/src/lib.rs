@@ -28,6 +28,7 @@
 mod bind;
 mod choose;
 pub mod context;
+pub mod definition;
 pub mod error;
 pub mod explain;
 mod logical;

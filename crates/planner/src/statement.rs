@@ -187,6 +187,7 @@ fn finish_root(bound: Bound, main: Physical, chooser: &Chooser<'_>) -> Node {
                 source,
                 on_duplicate: insert.on_duplicate,
                 on_update: insert.on_update,
+                checks: insert.checks,
             }))
         }
         Bound::Update(update) => {
@@ -226,6 +227,7 @@ fn update_target(target: BoundUpdateTarget, main: &Physical) -> UpdateTarget {
         assignments: resolve(target.assignments),
         on_update: resolve(target.on_update),
         generated: resolve(target.generated),
+        checks: target.checks,
     }
 }
 

@@ -22,7 +22,10 @@ use base::{TableId, TimeStamp};
 use catalog::InfoSchema;
 use expr::SqlMode;
 use parking_lot::Mutex;
-use planner::{PhysicalPlan, RuleSet, physical::OutputColumn};
+use planner::{
+    PhysicalPlan, RuleSet,
+    physical::{OutputColumn, TableAccess},
+};
 use rustc_hash::{FxHashMap, FxHasher};
 use types::{Collation, Datum, FieldType, TimeKind};
 
@@ -57,10 +60,12 @@ pub struct CachedPlan {
     pub plan: Arc<PhysicalPlan>,
     /// The result's columns, shared by all executions.
     pub columns: Arc<[OutputColumn]>,
-    /// The stored tables it names, each once.
+    /// The stored tables it names, and those that foreign keys lead to from them, each once.
     pub tables: Vec<TableId>,
     /// When the youngest definition among them was made: older snapshots must look before they use the plan.
     pub youngest_definition: TimeStamp,
+    /// Whether it changes rows that foreign keys lead from or to: then it locks from the first try, for others must see what it relies on.
+    pub has_foreign_keys: bool,
     /// Whether it reads tables that the server computes.
     pub has_virtual_tables: bool,
     /// The schema it was made for.
@@ -244,6 +249,14 @@ impl CachedPlan {
     /// Puts a fresh plan together.
     pub fn new(mut plan: PhysicalPlan, schema: Arc<InfoSchema>, key: &PlanKey<'_>, shared: &SharedPlans) -> Arc<Self> {
         let mut tables: Vec<TableId> = plan.tables.iter().map(|used| used.id).collect();
+        let mut has_foreign_keys = false;
+        if plan.is_write && schema.has_foreign_keys() {
+            let changed = plan.tables.iter().filter(|used| used.access != TableAccess::Select);
+            for table in changed.filter_map(|used| schema.table_ref(used.id)) {
+                has_foreign_keys |= !table.foreign_keys.is_empty() || schema.children(&table.database, &table.name).next().is_some();
+                tables.extend(schema.related_by_keys(table));
+            }
+        }
         tables.sort_unstable();
         tables.dedup();
         let columns = std::mem::take(&mut plan.output).into();
@@ -251,6 +264,7 @@ impl CachedPlan {
         let youngest_definition = defined.max().unwrap_or(TimeStamp::ZERO);
         let has_virtual_tables = plan.tables.iter().any(|used| catalog::infoschema_tables::is_virtual_database(&used.database));
         Arc::new(Self {
+            has_foreign_keys,
             has_virtual_tables,
             plan: Arc::new(plan),
             columns,

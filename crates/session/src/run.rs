@@ -354,7 +354,8 @@ impl Session {
         run: &Run<'_>,
         stats: Option<Arc<RuntimeStats>>,
     ) -> Result<(Execution, Vec<types::Chunk>), Error> {
-        let mut lock = run.cached.plan.locks_rows && !run.cached.plan.is_write;
+        let keeps_keys = run.cached.has_foreign_keys && self.vars.hot.exec.foreign_key_checks;
+        let mut lock = keeps_keys || (run.cached.plan.locks_rows && !run.cached.plan.is_write);
         for attempt in 0.. {
             lock |= attempt >= OPTIMISTIC_TRIES;
             let placement = self.place_write(lock).await?;

@@ -151,6 +151,7 @@ impl Session {
             mode: self.vars.hot.convert_mode(),
             time_zone: self.time_zone(),
             cancel: self.handle.token().clone(),
+            foreign_key_checks: self.vars.hot.exec.foreign_key_checks,
         };
         let outcome = self.domain.ddl().run(&stmt, &request).await?;
         for warning in outcome.warnings {

@@ -4,6 +4,7 @@ use types::{Datum, EvalType, TimeZone, TypeKind};
 
 use super::{
     VirtualContext,
+    constraints::escaped,
     definition::{Type::*, VirtualTable, count, text, yes_no},
     schemata::visible_tables,
 };
@@ -140,7 +141,7 @@ fn row(table: &TableInfo, column: &ColumnInfo, privileges: String, zone: &TimeZo
         text(column_extra(column)),
         text(privileges),
         text(&column.comment),
-        text(column.generated.as_ref().map_or("", |generated| &generated.expr)),
+        text(column.generated.as_ref().map_or_else(String::new, |generated| escaped(&generated.expr))),
         Datum::Null,
     ]
 }

@@ -8,7 +8,7 @@ use super::{
     schemata::visible_tables,
 };
 use crate::{
-    model::{IndexColumn, PrimaryKey, TableInfo, TableKind},
+    model::{CheckInfo, ForeignKeyInfo, IndexColumn, PrimaryKey, TableInfo, TableKind},
     show_create::index_rank,
 };
 
@@ -87,7 +87,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("TABLE_NAME", Name(64)),
             ("REFERENCED_TABLE_NAME", Name(64)),
         ],
-        rows: None,
+        rows: Some(referential_constraints),
     },
     VirtualTable {
         database: "information_schema",
@@ -98,7 +98,7 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("CONSTRAINT_NAME", Name(64)),
             ("CHECK_CLAUSE", LongText),
         ],
-        rows: None,
+        rows: Some(check_constraints),
     },
 ];
 
@@ -187,6 +187,23 @@ fn key_column_usage(context: &VirtualContext<'_>) -> Vec<Vec<Datum>> {
                 rows.push(row);
             }
         }
+        for key in public_foreign_keys(&table) {
+            for (i, (id, theirs)) in key.columns.iter().zip(&key.parent_columns).enumerate() {
+                let Some(column) = table.column_by_id(*id) else { continue };
+                let position = count(i as u64 + 1);
+                let mut row =
+                    vec![text("def"), text(&table.database), text(&key.name), text("def"), text(&table.database), text(&table.name)];
+                row.extend([
+                    text(&column.name),
+                    position.clone(),
+                    position,
+                    text(&key.parent_database),
+                    text(&key.parent_table),
+                    text(theirs),
+                ]);
+                rows.push(row);
+            }
+        }
     }
     rows
 }
@@ -194,17 +211,62 @@ fn key_column_usage(context: &VirtualContext<'_>) -> Vec<Vec<Datum>> {
 fn table_constraints(context: &VirtualContext<'_>) -> Vec<Vec<Datum>> {
     let mut rows = Vec::new();
     for table in stored_tables(context) {
-        rows.extend(keys(&table).into_iter().filter(|key| key.unique).map(|key| {
+        let row = |name: &str, kind: &str, enforced: bool| {
+            let (database, name) = (text(&table.database), text(name));
+            vec![text("def"), database.clone(), name, database, text(&table.name), text(kind), yes_no(enforced)]
+        };
+        let keys = keys(&table);
+        let unique = keys.iter().filter(|key| key.unique);
+        rows.extend(unique.map(|key| row(key.name, if key.primary { "PRIMARY KEY" } else { "UNIQUE" }, true)));
+        rows.extend(public_foreign_keys(&table).map(|key| row(&key.name, "FOREIGN KEY", true)));
+        rows.extend(public_checks(&table).map(|check| row(&check.name, "CHECK", check.enforced)));
+    }
+    rows
+}
+
+fn public_foreign_keys(table: &TableInfo) -> impl Iterator<Item = &ForeignKeyInfo> {
+    table.foreign_keys.iter().filter(|key| key.state.is_public())
+}
+
+fn public_checks(table: &TableInfo) -> impl Iterator<Item = &CheckInfo> {
+    table.checks.iter().filter(|check| check.state.is_public())
+}
+
+fn referential_constraints(context: &VirtualContext<'_>) -> Vec<Vec<Datum>> {
+    let mut rows = Vec::new();
+    for table in stored_tables(context) {
+        rows.extend(public_foreign_keys(&table).map(|key| {
+            let parent = context.schema.table(&key.parent_database, &key.parent_table);
+            let unique = parent.as_ref().and_then(|parent| parent.unique_key_over(&key.parent_columns));
             vec![
                 text("def"),
                 text(&table.database),
-                text(key.name),
-                text(&table.database),
+                text(&key.name),
+                text("def"),
+                text(&key.parent_database),
+                unique.map_or(Datum::Null, text),
+                text("NONE"),
+                text(key.on_update.name()),
+                text(key.on_delete.name()),
                 text(&table.name),
-                text(if key.primary { "PRIMARY KEY" } else { "UNIQUE" }),
-                text("YES"),
+                text(&key.parent_table),
             ]
         }));
     }
     rows
+}
+
+fn check_constraints(context: &VirtualContext<'_>) -> Vec<Vec<Datum>> {
+    let mut rows = Vec::new();
+    for table in stored_tables(context) {
+        rows.extend(
+            public_checks(&table).map(|check| vec![text("def"), text(&table.database), text(&check.name), text(escaped(&check.expr))]),
+        );
+    }
+    rows
+}
+
+/// The text of an expression as `information_schema` shows it: with quotes and backslashes escaped.
+pub(super) fn escaped(expr: &str) -> String {
+    expr.replace('\\', "\\\\").replace('\'', "\\'")
 }

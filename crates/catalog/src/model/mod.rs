@@ -10,6 +10,7 @@
 //! - A column or index that is not [`SchemaState::Public`] is invisible to readers; what writers do with it is told by its state.
 
 mod column;
+mod constraint;
 mod database;
 mod flags;
 mod index;
@@ -17,6 +18,7 @@ mod state;
 mod table;
 
 pub use column::{ColumnDefault, ColumnInfo, GeneratedColumn};
+pub use constraint::{CheckInfo, ForeignKeyInfo, ReferenceRule};
 pub use database::DatabaseInfo;
 pub use index::{IndexColumn, IndexInfo};
 pub use state::SchemaState;

@@ -4,7 +4,7 @@ use base::{ColumnId, DatabaseId, IndexId, TableId, TimeStamp};
 use serde::{Deserialize, Serialize};
 use types::{Charset, Collation};
 
-use super::{ColumnInfo, IndexInfo, SchemaState};
+use super::{CheckInfo, ColumnInfo, ForeignKeyInfo, IndexInfo, SchemaState};
 use crate::name::eq_ignore_case;
 
 /// Where a table's rows come from.
@@ -51,6 +51,12 @@ pub struct TableInfo {
     pub indexes: Vec<IndexInfo>,
     /// What the row key is made of.
     pub pk: PrimaryKey,
+    /// CHECK constraints in the order of their names.
+    #[serde(default)]
+    pub checks: Vec<CheckInfo>,
+    /// Foreign keys of this table's columns in the order of their names.
+    #[serde(default)]
+    pub foreign_keys: Vec<ForeignKeyInfo>,
     /// Default character set of new columns.
     pub charset: Charset,
     /// Default collation of new columns.
@@ -88,6 +94,8 @@ impl TableInfo {
             columns: Vec::new(),
             indexes: Vec::new(),
             pk: PrimaryKey::HiddenRowId,
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
             charset: Charset::Utf8mb4,
             collation: Collation::Utf8mb4_0900AiCi,
             comment: String::new(),
@@ -173,6 +181,38 @@ impl TableInfo {
     /// The AUTO_INCREMENT column, if there is one.
     pub fn auto_increment_column(&self) -> Option<&ColumnInfo> {
         self.columns.iter().find(|column| column.auto_increment)
+    }
+
+    /// A CHECK constraint in any state by name, case-insensitively.
+    pub fn check(&self, name: &str) -> Option<&CheckInfo> {
+        self.checks.iter().find(|check| eq_ignore_case(&check.name, name))
+    }
+
+    /// A foreign key in any state by name, case-insensitively.
+    pub fn foreign_key(&self, name: &str) -> Option<&ForeignKeyInfo> {
+        self.foreign_keys.iter().find(|key| eq_ignore_case(&key.name, name))
+    }
+
+    /// The name of a public unique key whose columns are exactly these, in whatever order.
+    pub fn unique_key_over(&self, columns: &[String]) -> Option<&str> {
+        let is_over = |offsets: &[usize]| {
+            offsets.len() == columns.len()
+                && offsets.iter().all(|offset| columns.iter().any(|name| eq_ignore_case(name, &self.columns[*offset].name)))
+        };
+        if is_over(&self.primary_key_columns()) && !columns.is_empty() {
+            return Some("PRIMARY");
+        }
+        let unique = self.public_indexes().map(|(_, index)| index).filter(|index| index.unique && !index.has_prefix());
+        unique
+            .into_iter()
+            .find(|index| is_over(&index.columns.iter().map(|part| part.offset).collect::<Vec<_>>()))
+            .map(|index| index.name.as_str())
+    }
+
+    /// Puts constraints in the order of their names, in which they are tried and shown.
+    pub fn sort_constraints(&mut self) {
+        self.checks.sort_by_cached_key(|check| check.name.to_lowercase());
+        self.foreign_keys.sort_by_cached_key(|key| key.name.to_lowercase());
     }
 
     /// Whether every change of a row must be looked at before it is made: some unique index other than the row key exists.

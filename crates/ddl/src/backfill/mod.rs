@@ -1,4 +1,4 @@
-//! Filling new indexes with the rows that were there before them.
+//! Filling new generated columns and indexes with the rows that were there before them, and holding those rows to new constraints.
 //!
 //! ```text
 //!   none unique:  rows of a run ──▶ entries ──▶ sorted ──▶ a transaction for each part, in the order of the keys ─┐
@@ -20,12 +20,14 @@
 //!   deadlock and no foreground transaction is ever rolled back for it.
 //! - Writing an entry that exists already with the same handle changes nothing: after a crash entries may be written again.
 
+mod columns;
+mod constraints;
 mod locked;
 mod sorted;
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use base::KeyRange;
+use base::{KeyRange, TableId};
 use bytes::Bytes;
 use catalog::{IndexInfo, TableInfo, layout};
 use client::{Client, TxnOptions};
@@ -68,11 +70,22 @@ fn turns_the_job(error: &Error) -> bool {
 }
 
 async fn fill(owner: &Owner, job: &mut Job) -> Result<()> {
-    let plan = Arc::new(Plan::of(owner, job)?);
-    match plan.has_unique {
-        true => locked::fill(owner, job, &plan).await?,
-        false => sorted::fill(owner, job, &plan).await?,
+    let schema = owner.catalog.current();
+    let gone = || Error::BrokenJob { job: job.id, problem: "its table is gone" };
+    let table = table_of(job).and_then(|id| schema.table_by_id(id)).ok_or_else(gone)?;
+    if columns::are_added(job) && !progress(job).columns_filled {
+        columns::fill(owner, job, &schema, &table).await?;
+        *progress(job) = BackfillProgress { columns_filled: true, ..BackfillProgress::default() };
+        owner.store(job).await?;
     }
+    if !added_indexes(job).is_empty() {
+        let plan = Arc::new(Plan::of(owner, job)?);
+        match plan.has_unique {
+            true => locked::fill(owner, job, &plan).await?,
+            false => sorted::fill(owner, job, &plan).await?,
+        }
+    }
+    constraints::hold(owner, job, &schema, &table).await?;
     progress(job).finished = true;
     owner.store(job).await
 }
@@ -86,9 +99,24 @@ fn check(owner: &Owner, job: &Job) -> Result<()> {
     }
 }
 
+/// The table of the job.
+fn table_of(job: &Job) -> Option<TableId> {
+    if let Action::AlterTable { id, .. } = &job.action { Some(*id) } else { None }
+}
+
+/// All rows of a table.
+fn all_rows(table: TableId) -> KeyRange {
+    KeyRange::prefix(&record_prefix(table))
+}
+
 /// The rows that no checkpoint says are done.
 fn remaining(plan: &Plan, job: &mut Job) -> KeyRange {
-    let mut range = KeyRange::prefix(&record_prefix(plan.table.id));
+    remaining_rows(plan.table.id, job)
+}
+
+/// The rows of a table that no checkpoint says are done.
+fn remaining_rows(table: TableId, job: &mut Job) -> KeyRange {
+    let mut range = all_rows(table);
     let done = &progress(job).done_below;
     if !done.is_empty() {
         range.start = Bytes::copy_from_slice(done);

@@ -8,16 +8,21 @@
 use std::sync::Arc;
 
 use base::{ColumnId, IndexId};
-use catalog::{ColumnDefault, ColumnInfo, IndexInfo, PrimaryKey, TableInfo, infoschema_tables::is_virtual_database, name::eq_ignore_case};
+use catalog::{
+    CheckInfo, ColumnDefault, ColumnInfo, IndexInfo, PrimaryKey, ReferenceRule, TableInfo, infoschema_tables::is_virtual_database,
+    name::eq_ignore_case,
+};
 use parser::ast::{
-    AlterAction, AlterTableStmt, ColumnDef, ColumnPosition, CreateIndexStmt, DropIndexStmt, Expr, Ident, IndexDef, IndexKind,
-    OnlineOptions, TableConstraint, TableName, TableOption,
+    AlterAction, AlterTableStmt, CheckDef, ColumnDef, ColumnOption, ColumnPosition, CreateIndexStmt, DropIndexStmt, Expr, ForeignKeyDef,
+    IndexDef, IndexKind, OnlineOptions, TableConstraint, TableName, TableOption,
 };
 use types::{Datum, MysqlError, mysql_error as codes};
 
 use super::{
-    BuildContext,
+    BuildContext, check,
     column::{as_addition, is_lossless},
+    foreign_key::{has_index, is_compatible},
+    generated,
     index::{self, MAX_KEYS},
     names::{check_column_name, check_index_name, check_table_name},
     table::{check_columns, check_engine, check_other_option},
@@ -37,14 +42,13 @@ pub struct Alteration {
 
 /// ALTER TABLE.
 pub fn alter_table(context: &mut BuildContext<'_>, stmt: &AlterTableStmt) -> Result<Alteration> {
-    if stmt.validation.is_some() {
-        return Err(Error::not_supported("WITH VALIDATION"));
-    }
+    // WITH VALIDATION or without: the values of new generated columns are computed for all rows, and must fit.
     let table = context.table(&stmt.table)?;
     let mut draft = Draft::new(context, &table);
     for action in &stmt.actions {
         draft.action(action)?;
     }
+    draft.add_constraints()?;
     let changes = draft.finish()?;
     check_online(&stmt.online, &changes)?;
     Ok(Alteration { table, changes })
@@ -82,14 +86,25 @@ fn check_online(online: &OnlineOptions, changes: &[TableChange]) -> Result<()> {
 }
 
 /// The table as it will be, and the changes that lead there.
-struct Draft<'c, 'a> {
+struct Draft<'c, 'a, 's> {
     context: &'c mut BuildContext<'a>,
+    /// The table as it is.
+    before: TableInfo,
     table: TableInfo,
     changes: Vec<TableChange>,
+    /// Constraints that are added when the table has all its columns and indexes.
+    later: Vec<Later<'s>>,
     next_placeholder: i64,
 }
 
-impl<'c, 'a> Draft<'c, 'a> {
+/// A constraint that is added when the table has all its columns and indexes.
+enum Later<'s> {
+    /// With the column whose attribute it is.
+    Check(&'s CheckDef, Option<&'s str>),
+    ForeignKey(&'s ForeignKeyDef),
+}
+
+impl<'c, 'a, 's> Draft<'c, 'a, 's> {
     fn new(context: &'c mut BuildContext<'a>, table: &TableInfo) -> Self {
         let mut table = table.clone();
         // Elements that another job is adding or dropping are no business of this statement; names they hold are checked by the step.
@@ -100,7 +115,7 @@ impl<'c, 'a> Draft<'c, 'a> {
         }
         let public: Vec<usize> = (0..table.public_columns().len()).collect();
         table.reorder_columns(&public);
-        Self { context, table, changes: Vec::new(), next_placeholder: -1 }
+        Self { context, before: table.clone(), table, changes: Vec::new(), later: Vec::new(), next_placeholder: -1 }
     }
 
     fn finish(self) -> Result<Vec<TableChange>> {
@@ -111,10 +126,12 @@ impl<'c, 'a> Draft<'c, 'a> {
             return Err(Error::TooManyKeys { max: MAX_KEYS });
         }
         check_columns(&self.table)?;
+        self.check_keys()?;
+        self.context.check_generated(&self.table)?;
         Ok(self.changes)
     }
 
-    fn action(&mut self, action: &AlterAction) -> Result<()> {
+    fn action(&mut self, action: &'s AlterAction) -> Result<()> {
         match action {
             AlterAction::AddColumn { if_not_exists, column, position } => self.add_column(column, position.as_ref(), *if_not_exists),
             AlterAction::DropColumn { if_exists, name } => self.drop_column(name, *if_exists),
@@ -125,15 +142,21 @@ impl<'c, 'a> Draft<'c, 'a> {
             AlterAction::AlterColumnVisible { name, visible } => self.edit_column(name, |column| column.hidden = !visible),
             AlterAction::AddConstraint { if_not_exists, constraint } => match constraint {
                 TableConstraint::Index(index) => self.add_index(index, *if_not_exists),
-                TableConstraint::ForeignKey(_) => Err(Error::not_supported("FOREIGN KEY")),
-                TableConstraint::Check(_) => Err(Error::not_supported("CHECK constraints")),
+                TableConstraint::ForeignKey(key) => {
+                    self.later.push(Later::ForeignKey(key));
+                    Ok(())
+                }
+                TableConstraint::Check(check) => {
+                    self.later.push(Later::Check(check, None));
+                    Ok(())
+                }
             },
             AlterAction::DropIndex { if_exists, name } => self.drop_index(name, *if_exists),
             AlterAction::DropPrimaryKey => self.drop_index("PRIMARY", false),
-            AlterAction::DropForeignKey(name) | AlterAction::DropCheck(name) | AlterAction::DropConstraint(name) => {
-                self.drop_constraint(name, action)
-            }
-            AlterAction::AlterCheck { .. } => Err(Error::not_supported("CHECK constraints")),
+            AlterAction::DropForeignKey(name) => self.drop_foreign_key(name),
+            AlterAction::DropCheck(name) => self.drop_check(name),
+            AlterAction::DropConstraint(name) => self.drop_constraint(name),
+            AlterAction::AlterCheck { name, enforced } => self.enforce_check(name, *enforced),
             AlterAction::AlterIndexVisible { name, visible } => self.set_index_visible(name, *visible),
             AlterAction::RenameIndex { old, new } => self.rename_index(old, new),
             AlterAction::RenameTable(name) => self.rename_table(name),
@@ -168,7 +191,7 @@ impl<'c, 'a> Draft<'c, 'a> {
         })
     }
 
-    fn add_column(&mut self, definition: &ColumnDef, position: Option<&ColumnPosition>, if_not_exists: bool) -> Result<()> {
+    fn add_column(&mut self, definition: &'s ColumnDef, position: Option<&ColumnPosition>, if_not_exists: bool) -> Result<()> {
         if self.table.column(&definition.name).is_some() {
             return self.tolerate(if_not_exists, Error::DuplicateColumn { name: definition.name.to_string() });
         }
@@ -185,6 +208,7 @@ impl<'c, 'a> Draft<'c, 'a> {
         drafted.state = catalog::SchemaState::Public;
         self.table.columns.push(drafted);
         self.changes.push(TableChange::AddColumn { column: Box::new(column), position });
+        self.later.extend(column_checks(definition));
         built.indexes.iter().try_for_each(|index| self.add_index(index, false))
     }
 
@@ -207,13 +231,16 @@ impl<'c, 'a> Draft<'c, 'a> {
         for index in indexes {
             self.drop_index(&index, false)?;
         }
+        for check in check::without_column(&mut self.table, name)? {
+            self.changes.push(TableChange::DropCheck(check));
+        }
         let kept: Vec<usize> = (0..self.table.columns.len()).filter(|&other| other != offset).collect();
         self.table.reorder_columns(&kept);
         self.changes.push(TableChange::DropColumn(id));
         Ok(())
     }
 
-    fn change_column(&mut self, old: &str, definition: &ColumnDef, position: Option<&ColumnPosition>) -> Result<()> {
+    fn change_column(&mut self, old: &str, definition: &'s ColumnDef, position: Option<&ColumnPosition>) -> Result<()> {
         let current = self.column_named(old)?.clone();
         let built = self.context.column(definition, self.table.collation)?;
         let mut column = built.column;
@@ -229,6 +256,9 @@ impl<'c, 'a> Draft<'c, 'a> {
         if column.auto_increment && !current.auto_increment {
             return Err(Error::not_supported("adding AUTO_INCREMENT to an existing column"));
         }
+        self.check_generated_change(&current, &column)?;
+        self.check_rename(old, &column.name)?;
+        self.later.extend(column_checks(definition));
         if !is_lossless(&current, &column) {
             return Err(Error::not_supported("changing the type of a column in a way that changes stored values"));
         }
@@ -259,7 +289,38 @@ impl<'c, 'a> Draft<'c, 'a> {
         if !eq_ignore_case(old, new) && self.table.column(new).is_some() {
             return Err(Error::DuplicateColumn { name: new.to_owned() });
         }
+        self.column_named(old)?;
+        self.check_rename(old, new)?;
         self.edit_column(old, |column| new.clone_into(&mut column.name))
+    }
+
+    /// A column that others are computed from, or that a constraint names, keeps its name.
+    fn check_rename(&self, old: &str, new: &str) -> Result<()> {
+        if old == new {
+            return Ok(());
+        }
+        if generated::is_base(&self.table, old) {
+            return Err(Error::GeneratedNeedsColumn { column: old.to_owned() });
+        }
+        let needs = |check: &&CheckInfo| check::columns_of(check).iter().any(|name| eq_ignore_case(name, old));
+        match self.table.checks.iter().find(needs) {
+            None => Ok(()),
+            Some(check) => Err(Error::CheckNeedsColumn { name: check.name.clone(), column: old.to_owned() }),
+        }
+    }
+
+    /// A column stays as it is computed: its values lie in the rows.
+    fn check_generated_change(&self, old: &ColumnInfo, new: &ColumnInfo) -> Result<()> {
+        match (&old.generated, &new.generated) {
+            (None, None) => Ok(()),
+            (Some(old), Some(new)) if old.stored != new.stored => Err(Error::GeneratedUnsupported { action: "Changing the STORED status" }),
+            (Some(old), None) if !old.stored => Err(Error::GeneratedUnsupported { action: "Changing the STORED status" }),
+            (None, Some(new)) if !new.stored => Err(Error::GeneratedUnsupported { action: "Changing the STORED status" }),
+            // A stored column that is no longer computed keeps its values.
+            (Some(_), None) => Ok(()),
+            (Some(old), Some(new)) if old.expr == new.expr => Ok(()),
+            _ => Err(Error::not_supported("changing the expression of a generated column")),
+        }
     }
 
     fn set_default(&mut self, name: &str, default: Option<&Expr>, parenthesized: bool) -> Result<()> {
@@ -313,13 +374,126 @@ impl<'c, 'a> Draft<'c, 'a> {
         Ok(())
     }
 
-    /// DROP CONSTRAINT of a unique index drops the index; there are no other named constraints.
-    fn drop_constraint(&mut self, name: &Ident, action: &AlterAction) -> Result<()> {
-        let unique = self.table.index(name).is_some_and(|index| index.unique);
-        if matches!(action, AlterAction::DropConstraint(_)) && unique {
-            return self.drop_index(name, false);
+    /// Adds what must see all columns and indexes of the statement.
+    fn add_constraints(&mut self) -> Result<()> {
+        for later in std::mem::take(&mut self.later) {
+            match later {
+                Later::Check(definition, column) => {
+                    let check = self.context.add_check(&mut self.table, definition, column)?;
+                    self.changes.push(TableChange::AddCheck(check));
+                }
+                Later::ForeignKey(definition) => {
+                    let (key, index) = self.context.add_foreign_key(&mut self.table, definition)?;
+                    if let Some(index) = index {
+                        self.add_index(&index, false)?;
+                    }
+                    self.changes.push(TableChange::AddForeignKey { key, checked: self.context.foreign_key_checks });
+                }
+            }
         }
-        Err(Error::CantDropColumnOrKey { name: name.to_string() })
+        Ok(())
+    }
+
+    fn drop_foreign_key(&mut self, name: &str) -> Result<()> {
+        let Some(at) = self.table.foreign_keys.iter().position(|key| eq_ignore_case(&key.name, name)) else {
+            return Err(Error::CantDropColumnOrKey { name: name.to_owned() });
+        };
+        let key = self.table.foreign_keys.remove(at);
+        self.changes.push(TableChange::DropForeignKey(key.name));
+        Ok(())
+    }
+
+    fn drop_check(&mut self, name: &str) -> Result<()> {
+        let Some(at) = self.table.checks.iter().position(|check| eq_ignore_case(&check.name, name)) else {
+            return Err(Error::CheckNotFound { name: name.to_owned() });
+        };
+        let check = self.table.checks.remove(at);
+        self.changes.push(TableChange::DropCheck(check.name));
+        Ok(())
+    }
+
+    /// DROP CONSTRAINT: whatever kind of constraint has the name.
+    fn drop_constraint(&mut self, name: &str) -> Result<()> {
+        let unique = self.table.index(name).is_some_and(|index| index.unique)
+            || (name.eq_ignore_ascii_case("PRIMARY") && self.table.has_primary_key());
+        match (unique, self.table.foreign_key(name).is_some(), self.table.check(name).is_some()) {
+            (true, false, false) => self.drop_index(name, false),
+            (false, true, false) => self.drop_foreign_key(name),
+            (false, false, true) => self.drop_check(name),
+            (false, false, false) => Err(Error::ConstraintNotFound { name: name.to_owned() }),
+            _ => Err(Error::AmbiguousConstraint { name: name.to_owned() }),
+        }
+    }
+
+    fn enforce_check(&mut self, name: &str, enforced: bool) -> Result<()> {
+        let Some(check) = self.table.checks.iter_mut().find(|check| eq_ignore_case(&check.name, name)) else {
+            let other = self.table.index(name).is_some_and(|index| index.unique) || self.table.foreign_key(name).is_some();
+            let name = name.to_owned();
+            return Err(if other { Error::EnforcementNotSupported { name } } else { Error::CheckNotFound { name } });
+        };
+        if check.enforced != enforced {
+            check.enforced = enforced;
+            let name = check.name.clone();
+            self.changes.push(if enforced { TableChange::EnforceCheck(name) } else { TableChange::RelaxCheck(name) });
+        }
+        Ok(())
+    }
+
+    /// What foreign keys of the table, and of others that lead to it, still need of it.
+    fn check_keys(&self) -> Result<()> {
+        let now = |old: &ColumnInfo| self.table.columns.iter().find(|column| column.id == old.id);
+        let dropped_index = || {
+            let gone = self.before.indexes.iter().find(|index| self.table.index_by_id(index.id).is_none());
+            Error::ForeignKeyNeedsIndex { index: gone.map_or_else(|| "PRIMARY".to_owned(), |index| index.name.clone()) }
+        };
+        for column in &self.before.columns {
+            if now(column).is_none() && generated::is_base(&self.table, &column.name) && self.table.column(&column.name).is_none() {
+                return Err(Error::GeneratedNeedsColumn { column: column.name.clone() });
+            }
+        }
+        for key in &self.table.foreign_keys {
+            let mut offsets = Vec::with_capacity(key.columns.len());
+            for id in &key.columns {
+                let old = self.before.column_by_id(*id);
+                let Some(new) = self.table.columns.iter().find(|column| column.id == *id) else {
+                    let column = old.map_or_else(String::new, |column| column.name.clone());
+                    return Err(Error::ForeignKeyNeedsColumn { column, key: key.name.clone() });
+                };
+                if old.is_some_and(|old| !is_compatible(&old.ty, &new.ty)) {
+                    return Err(Error::ForeignKeyColumnChange { column: new.name.clone(), key: key.name.clone() });
+                }
+                let sets_null = [key.on_delete, key.on_update].contains(&ReferenceRule::SetNull);
+                if sets_null && new.ty.not_null {
+                    return Err(Error::ForeignKeyNotNull { column: new.name.clone(), key: key.name.clone() });
+                }
+                offsets.push(new.offset);
+            }
+            if !has_index(&self.table, &offsets) {
+                return Err(dropped_index());
+            }
+        }
+        for (child, key) in self.context.referring(&self.before.database, &self.before.name) {
+            if child.id == self.before.id && self.table.foreign_key(&key.name).is_none() {
+                continue;
+            }
+            let mut offsets = Vec::with_capacity(key.columns.len());
+            for name in &key.parent_columns {
+                let Some(old) = self.before.column(name) else { continue };
+                let Some(new) = now(old) else {
+                    let (column, key, table) = (name.clone(), key.name.clone(), child.name.clone());
+                    return Err(Error::ForeignKeyNeedsParentColumn { column, key, table });
+                };
+                if !is_compatible(&old.ty, &new.ty) {
+                    let (column, key, table) = (name.clone(), key.name.clone(), child.name.clone());
+                    return Err(Error::ForeignKeyParentColumnChange { column, key, table });
+                }
+                offsets.push(new.offset);
+            }
+            if !offsets.is_empty() && !has_index(&self.table, &offsets) {
+                return Err(dropped_index());
+            }
+        }
+        Ok(())
     }
 
     fn set_index_visible(&mut self, name: &str, visible: bool) -> Result<()> {
@@ -400,6 +574,14 @@ impl<'c, 'a> Draft<'c, 'a> {
         self.set_charset(collation);
         Ok(())
     }
+}
+
+/// The CHECK constraints among the attributes of a column.
+fn column_checks(definition: &ColumnDef) -> impl Iterator<Item = Later<'_>> {
+    definition.options.iter().filter_map(|option| match option {
+        ColumnOption::Check(check) => Some(Later::Check(check, Some(definition.name.as_str()))),
+        _ => None,
+    })
 }
 
 /// The value of a column that is about to be dropped, for rows that are inserted meanwhile: never NULL where readers of the version

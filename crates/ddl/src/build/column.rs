@@ -1,11 +1,11 @@
 //! Column definitions.
 
 use base::ColumnId;
-use catalog::{ColumnDefault, ColumnInfo, SchemaState};
-use parser::ast::{ColumnDef, ColumnOption, IndexDef, IndexKey, IndexKind, IndexPart};
+use catalog::{ColumnDefault, ColumnInfo, GeneratedColumn, SchemaState};
+use parser::ast::{CheckDef, ColumnDef, ColumnOption, IndexDef, IndexKey, IndexKind, IndexPart};
 use types::{Collation, Datum, EvalType, Time, TimeKind, convert::implicit_default};
 
-use super::{BuildContext, names::check_column_name};
+use super::{BuildContext, generated, names::check_column_name};
 use crate::{Error, Result};
 
 /// A column and what its attributes say about indexes.
@@ -14,6 +14,8 @@ pub struct BuiltColumn {
     pub column: ColumnInfo,
     /// `PRIMARY KEY` and `UNIQUE` among its attributes.
     pub indexes: Vec<IndexDef>,
+    /// CHECK constraints among its attributes, to be added when the table has all its columns.
+    pub checks: Vec<CheckDef>,
     /// `NULL` was written.
     pub explicit_null: bool,
 }
@@ -30,7 +32,9 @@ impl BuildContext<'_> {
             _ => None,
         });
         let ty = self.column_type(name, &definition.ty, explicit, default)?;
-        let mut built = BuiltColumn { column: ColumnInfo::new(ColumnId(0), name, 0, ty), indexes: Vec::new(), explicit_null: false };
+        generated::check_attributes(&definition.options)?;
+        let column = ColumnInfo::new(ColumnId(0), name, 0, ty);
+        let mut built = BuiltColumn { column, indexes: Vec::new(), checks: Vec::new(), explicit_null: false };
         // Nullability first: whether DEFAULT NULL is allowed depends on it, in whatever order they are written.
         for option in &definition.options {
             match option {
@@ -73,8 +77,10 @@ impl BuildContext<'_> {
                 column.comment.clone_from(comment);
             }
             ColumnOption::Visible(visible) => column.hidden = !visible,
-            ColumnOption::Generated { .. } => return Err(Error::not_supported("generated columns")),
-            ColumnOption::Check(_) => return Err(Error::not_supported("CHECK constraints")),
+            ColumnOption::Generated { expr, stored } => {
+                column.generated = Some(GeneratedColumn { expr: generated::expression_text(&column.name, expr)?, stored: *stored });
+            }
+            ColumnOption::Check(check) => built.checks.push(check.clone()),
             ColumnOption::Srid(_) => return Err(Error::not_supported("SRID")),
             // MySQL itself ignores a column's REFERENCES, and these have no meaning for InnoDB tables.
             ColumnOption::References(_) | ColumnOption::ColumnFormat(_) | ColumnOption::Storage(_) => {}

@@ -52,6 +52,9 @@ pub fn drop_database(context: &mut BuildContext<'_>, stmt: &DropDatabaseStmt) ->
     if database.name == "mysql" {
         return Err(Error::SystemDatabase { name: database.name.clone() });
     }
+    for table in context.schema.tables(&database.name) {
+        context.check_droppable(&table, &|child| child.database_id == database.id)?;
+    }
     Ok(Some((Action::DropDatabase { id: database.id, tables: Vec::new() }, database.name.clone())))
 }
 

@@ -11,23 +11,29 @@
 //! | `column_type` | column types |
 //! | `column`, `default` | column definitions and their DEFAULT |
 //! | `index` | index definitions, key lengths |
+//! | `expression`, `check`, `generated` | expressions of definitions: CHECK constraints, generated columns |
+//! | `foreign_key` | foreign keys |
 //! | `table` | CREATE TABLE |
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX into a list of changes |
 //! | `database` | CREATE, ALTER, DROP DATABASE |
 
 pub mod alter;
 mod charset;
+pub mod check;
 mod column;
 mod column_type;
 pub mod database;
 mod default;
+mod expression;
+pub mod foreign_key;
+pub mod generated;
 mod index;
 pub mod names;
 pub mod table;
 
 use catalog::InfoSchema;
 pub use column_type::supported_types;
-use types::{MysqlError, TimeZone, convert::ConvertMode};
+use types::{MysqlError, TimeZone, convert::ConvertMode, mysql_error::ER_INVALID_GROUP_FUNC_USE};
 
 /// What a statement is checked against.
 pub struct BuildContext<'a> {
@@ -41,6 +47,13 @@ pub struct BuildContext<'a> {
     pub time_zone: &'a TimeZone,
     /// Milliseconds since the epoch.
     pub now_ms: u64,
+    /// Whether foreign keys must find their parents, and parents may not go (`foreign_key_checks`).
+    pub foreign_key_checks: bool,
     /// Warnings and notes for SHOW WARNINGS.
     pub warnings: Vec<MysqlError>,
+}
+
+/// An aggregate function where there are no groups.
+fn invalid_group_function() -> MysqlError {
+    MysqlError::new(ER_INVALID_GROUP_FUNC_USE, "Invalid use of group function")
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use catalog::{DatabaseInfo, TableInfo, infoschema_tables::is_virtual_database};
+use catalog::{DatabaseInfo, TableInfo, infoschema_tables::is_virtual_database, name::eq_ignore_case};
 use parser::ast::TableName;
 
 use super::BuildContext;
@@ -41,6 +41,13 @@ pub fn check_column_name(name: &str) -> Result<()> {
 pub fn check_index_name(name: &str) -> Result<()> {
     check(name, |name| Error::WrongIndexName { name })?;
     if name.eq_ignore_ascii_case("PRIMARY") { Err(Error::WrongIndexName { name: name.to_owned() }) } else { Ok(()) }
+}
+
+/// The number in the name that a constraint of a table got when it was given none: `{table}{between}{number}`.
+pub fn generated_number(name: &str, table: &str, between: &str) -> Option<u64> {
+    let (head, rest) = name.split_at_checked(table.len())?;
+    let number = rest.strip_prefix(between).filter(|_| eq_ignore_case(head, table))?;
+    (!number.starts_with('0')).then(|| number.parse().ok()).flatten()
 }
 
 impl<'a> BuildContext<'a> {

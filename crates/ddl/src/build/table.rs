@@ -2,11 +2,13 @@
 
 use base::TableId;
 use catalog::{DatabaseInfo, PrimaryKey, TableInfo, name::eq_ignore_case};
-use parser::ast::{CreateTableStmt, IndexDef, IndexKind, OptionValue, TableConstraint, TableName, TableOption};
+use parser::ast::{
+    CheckDef, ColumnOption, CreateTableStmt, ForeignKeyDef, IndexDef, IndexKind, OptionValue, TableConstraint, TableName, TableOption,
+};
 use types::{MysqlError, TypeKind, mysql_error::ER_TABLE_EXISTS_ERROR};
 
 use super::{
-    BuildContext,
+    BuildContext, check,
     index::{self, MAX_KEYS, leads_some_key, row_bytes},
     names::check_table_name,
 };
@@ -44,9 +46,19 @@ pub fn create_table(context: &mut BuildContext<'_>, stmt: &CreateTableStmt) -> R
     table.created_ms = context.now_ms;
     (table.charset, table.collation) = (database.charset, database.collation);
     table_options(context, &stmt.options, &mut table)?;
-    let indexes = columns_and_index_definitions(context, stmt, &mut table)?;
-    add_indexes(&mut table, &indexes)?;
+    let definitions = definitions(context, stmt, &mut table)?;
+    add_indexes(&mut table, &definitions.indexes)?;
     check_table(&table)?;
+    context.check_generated(&table)?;
+    for (check, column) in definitions.checks {
+        context.add_check(&mut table, check, column)?;
+    }
+    for key in definitions.foreign_keys {
+        if let (_, Some(index)) = context.add_foreign_key(&mut table, key)? {
+            add_indexes(&mut table, &[index])?;
+        }
+    }
+    context.check_waiting_children(&table)?;
     table.refresh_flags();
     Ok(Some(table))
 }
@@ -58,6 +70,11 @@ fn create_like(context: &BuildContext<'_>, database: &DatabaseInfo, name: &Table
     (table.database_id, table.database) = (database.id, database.name.clone());
     table.created_ms = context.now_ms;
     table.auto_increment_start = 0;
+    // Checks are copied under names of the new table's own, foreign keys are not.
+    table.foreign_keys.clear();
+    for (check, number) in table.checks.iter_mut().zip(1..) {
+        check.name = format!("{}{}{number}", table.name, check::GENERATED);
+    }
     table.indexes.retain(|index| index.state.is_public());
     if let PrimaryKey::Common { .. } = table.pk {
         let index = table.indexes.iter().position(|index| index.primary).expect("the primary key is public as long as the table is");
@@ -69,9 +86,19 @@ fn create_like(context: &BuildContext<'_>, database: &DatabaseInfo, name: &Table
     Ok(table)
 }
 
-/// Builds the columns, and gathers index definitions in MySQL's order: those of columns first, then those beside them.
-fn columns_and_index_definitions(context: &mut BuildContext<'_>, stmt: &CreateTableStmt, table: &mut TableInfo) -> Result<Vec<IndexDef>> {
-    let mut definitions = Vec::new();
+/// What CREATE TABLE says beside its columns, or among their attributes: in MySQL's order, those of columns first.
+#[derive(Default)]
+struct Definitions<'s> {
+    indexes: Vec<IndexDef>,
+    /// With the column whose attribute it is.
+    checks: Vec<(&'s CheckDef, Option<&'s str>)>,
+    foreign_keys: Vec<&'s ForeignKeyDef>,
+}
+
+/// Builds the columns, and gathers what else is defined.
+fn definitions<'s>(context: &mut BuildContext<'_>, stmt: &'s CreateTableStmt, table: &mut TableInfo) -> Result<Definitions<'s>> {
+    let mut all = Definitions::default();
+    let definitions = &mut all.indexes;
     for definition in &stmt.columns {
         let built = context.column(definition, table.collation)?;
         if table.columns.iter().any(|column| eq_ignore_case(&column.name, &built.column.name)) {
@@ -86,21 +113,27 @@ fn columns_and_index_definitions(context: &mut BuildContext<'_>, stmt: &CreateTa
         column.offset = table.columns.len();
         table.columns.push(column);
         definitions.extend(built.indexes);
+        let checks = definition.options.iter().filter_map(|option| match option {
+            ColumnOption::Check(check) => Some((check, Some(definition.name.as_str()))),
+            _ => None,
+        });
+        all.checks.extend(checks);
     }
     for constraint in &stmt.constraints {
         match constraint {
             TableConstraint::Index(index) => definitions.push(index.clone()),
-            TableConstraint::ForeignKey(_) => return Err(Error::not_supported("FOREIGN KEY")),
-            TableConstraint::Check(_) => return Err(Error::not_supported("CHECK constraints")),
+            TableConstraint::ForeignKey(key) => all.foreign_keys.push(key),
+            TableConstraint::Check(check) => all.checks.push((check, None)),
         }
     }
     // A column that was declared NULL cannot be in the primary key; one that said nothing becomes NOT NULL.
     let primary_parts = definitions.iter().filter(|index| index.kind == IndexKind::Primary).flat_map(|index| &index.parts);
     for part in primary_parts {
         let parser::ast::IndexKey::Column { name, .. } = &part.key else { continue };
-        let declared_null = stmt.columns.iter().any(|column| {
-            eq_ignore_case(&column.name, name) && column.options.iter().any(|option| matches!(option, parser::ast::ColumnOption::Null))
-        });
+        let declared_null = stmt
+            .columns
+            .iter()
+            .any(|column| eq_ignore_case(&column.name, name) && column.options.iter().any(|option| matches!(option, ColumnOption::Null)));
         if declared_null {
             return Err(Error::PrimaryCantHaveNull);
         }
@@ -111,7 +144,7 @@ fn columns_and_index_definitions(context: &mut BuildContext<'_>, stmt: &CreateTa
             column.ty.not_null = true;
         }
     }
-    Ok(definitions)
+    Ok(all)
 }
 
 fn add_indexes(table: &mut TableInfo, definitions: &[IndexDef]) -> Result<()> {

@@ -8,11 +8,12 @@
 //! ```
 
 use base::{ColumnId, IndexId, KeyRange, TableId};
-use catalog::{ColumnInfo, IndexColumn, InfoSchema, PrimaryKey, SchemaState, TableInfo, name::eq_ignore_case};
+use catalog::{CheckInfo, ColumnInfo, ForeignKeyInfo, IndexColumn, InfoSchema, PrimaryKey, SchemaState, TableInfo, name::eq_ignore_case};
 use codec::table::index_prefix;
 
 use super::{
     Advance, Step, Write,
+    references::{follow_column, follow_renames, full_name, parents, rename_generated},
     table::{existing, move_table},
 };
 use crate::{
@@ -30,34 +31,37 @@ pub(super) fn step(job: &Job, schema: &InfoSchema) -> Result<Step> {
     }
     let table = existing(job, schema, *id)?;
     if job.state == JobState::RollingBack {
-        return roll_back(job, table, changes);
+        return roll_back(job, schema, table, changes);
     }
-    let builds_index = changes.iter().any(|change| matches!(change, TableChange::AddIndex { .. }));
+    let needs_rows = changes.iter().any(TableChange::needs_rows);
     match (job.phase, job.schema_state) {
         (Phase::Start, _) if !changes.iter().any(TableChange::is_addition) => publish(job, schema, table, changes),
-        (Phase::Start, _) => start(job, table, changes),
-        (Phase::Adding, SchemaState::DeleteOnly) => set_additions(job, table, changes, SchemaState::WriteOnly),
-        (Phase::Adding, SchemaState::WriteOnly) if builds_index => set_additions(job, table, changes, SchemaState::WriteReorg),
+        (Phase::Start, _) => start(job, schema, table, changes),
+        (Phase::Adding, SchemaState::DeleteOnly) => set_additions(job, schema, table, changes, SchemaState::WriteOnly),
+        (Phase::Adding, SchemaState::WriteOnly) if needs_rows => set_additions(job, schema, table, changes, SchemaState::WriteReorg),
         (Phase::Adding, SchemaState::WriteReorg) if !backfill.finished => Ok(Step::Backfill),
         (Phase::Adding, SchemaState::WriteOnly | SchemaState::WriteReorg) => publish(job, schema, table, changes),
-        (Phase::Removing, SchemaState::WriteOnly) => set_removals(job, table, changes),
-        (Phase::Removing, SchemaState::DeleteOnly) => remove(job, table, changes),
+        (Phase::Removing, SchemaState::WriteOnly) => set_removals(job, schema, table, changes),
+        (Phase::Removing, SchemaState::DeleteOnly) => remove(job, schema, table, changes),
         _ => Err(Error::BrokenJob { job: job.id, problem: "it is in a state that no step leads to" }),
     }
 }
 
 /// A step that writes the table and waits for the users of its older definition.
-fn advance(job: Job, table: TableInfo, fence: bool, mut more: Vec<Write>) -> Result<Step> {
-    let mut table = table;
+fn advance(job: Job, schema: &InfoSchema, mut table: TableInfo, fence: bool, mut more: Vec<Write>) -> Result<Step> {
     table.normalize_columns();
     table.refresh_flags();
-    let id = table.id;
+    table.sort_constraints();
+    let mut wait_for = vec![table.id];
+    if let Action::AlterTable { changes, .. } = &job.action {
+        wait_for.extend(parents(schema, table.id, changes, &mut more));
+    }
     more.insert(0, Write::PutTable { table: Box::new(table), fence });
-    Advance::new(job, more).waiting_for(vec![id]).into_step()
+    Advance::new(job, more).waiting_for(wait_for).into_step()
 }
 
 /// The first step: additions get their ids and become delete-only.
-fn start(job: &Job, mut table: TableInfo, changes: &[TableChange]) -> Result<Step> {
+fn start(job: &Job, schema: &InfoSchema, mut table: TableInfo, changes: &[TableChange]) -> Result<Step> {
     let mut next = job.clone();
     let mut given: Vec<(ColumnId, ColumnId)> = Vec::new();
     let real =
@@ -96,6 +100,30 @@ fn start(job: &Job, mut table: TableInfo, changes: &[TableChange]) -> Result<Ste
                 }
             }
             TableChange::SetDefault { column, .. } => *column = real(&given, *column),
+            TableChange::AddCheck(check) => {
+                if table.check(&check.name).is_some() && !changes.contains(&TableChange::DropCheck(check.name.clone())) {
+                    return Err(Error::DuplicateCheckName { name: check.name.clone() });
+                }
+                if check.enforced {
+                    table.checks.push(CheckInfo { state: SchemaState::DeleteOnly, ..check.clone() });
+                }
+            }
+            TableChange::EnforceCheck(name) => {
+                let found = table.checks.iter_mut().find(|check| check.name == *name);
+                let check = found.ok_or_else(|| Error::CheckNotFound { name: name.clone() })?;
+                (check.enforced, check.state) = (true, SchemaState::DeleteOnly);
+            }
+            TableChange::AddForeignKey { key, checked } => {
+                if table.foreign_key(&key.name).is_some() && !changes.contains(&TableChange::DropForeignKey(key.name.clone())) {
+                    return Err(Error::DuplicateForeignKeyName { key: key.name.clone() });
+                }
+                let parent = schema.table(&key.parent_database, &key.parent_table);
+                if *checked && parent.is_none() {
+                    return Err(Error::NoParentTable { table: key.parent_table.clone() });
+                }
+                key.columns.iter_mut().for_each(|id| *id = real(&given, *id));
+                table.foreign_keys.push(ForeignKeyInfo { state: SchemaState::DeleteOnly, ..key.clone() });
+            }
             _ => {}
         }
     }
@@ -103,7 +131,7 @@ fn start(job: &Job, mut table: TableInfo, changes: &[TableChange]) -> Result<Ste
         *changes = resolved;
     }
     next.enter(Phase::Adding, SchemaState::DeleteOnly);
-    advance(next, table, false, Vec::new())
+    advance(next, schema, table, false, Vec::new())
 }
 
 /// Whether a job drops a column, so that its name is free for another.
@@ -126,11 +154,11 @@ fn place_parts(table: &TableInfo, parts: &[IndexColumn], columns: &[ColumnId]) -
     parts.iter().zip(columns).map(place).collect()
 }
 
-fn set_additions(job: &Job, mut table: TableInfo, changes: &[TableChange], state: SchemaState) -> Result<Step> {
+fn set_additions(job: &Job, schema: &InfoSchema, mut table: TableInfo, changes: &[TableChange], state: SchemaState) -> Result<Step> {
     set_addition_states(&mut table, changes, state);
     let mut next = job.clone();
     next.enter(Phase::Adding, state);
-    advance(next, table, false, Vec::new())
+    advance(next, schema, table, false, Vec::new())
 }
 
 fn set_addition_states(table: &mut TableInfo, changes: &[TableChange], state: SchemaState) {
@@ -138,9 +166,24 @@ fn set_addition_states(table: &mut TableInfo, changes: &[TableChange], state: Sc
         match change {
             TableChange::AddColumn { column, .. } => set_column_state(table, column.id, state),
             TableChange::AddIndex { index, .. } => set_index_state(table, index.id, state),
+            TableChange::AddCheck(CheckInfo { name, .. }) | TableChange::EnforceCheck(name) => {
+                if let Some(check) = added_check(table, name) {
+                    check.state = state;
+                }
+            }
+            TableChange::AddForeignKey { key: added, .. } => {
+                if let Some(key) = table.foreign_keys.iter_mut().find(|key| key.name == added.name && key.columns == added.columns) {
+                    key.state = state;
+                }
+            }
             _ => {}
         }
     }
+}
+
+/// The constraint that a job adds or begins to enforce, not another one of the name that it drops.
+fn added_check<'t>(table: &'t mut TableInfo, name: &str) -> Option<&'t mut CheckInfo> {
+    table.checks.iter_mut().find(|check| check.name == name && !check.state.is_public())
 }
 
 fn set_column_state(table: &mut TableInfo, id: ColumnId, state: SchemaState) {
@@ -176,7 +219,7 @@ fn publish(job: &Job, schema: &InfoSchema, mut table: TableInfo, changes: &[Tabl
         next.finish(SchemaState::Public);
     }
     let fence = changes.iter().any(TableChange::is_addition);
-    advance(next, table, fence, writes)
+    advance(next, schema, table, fence, writes)
 }
 
 fn apply(schema: &InfoSchema, table: &mut TableInfo, all: &[TableChange], change: &TableChange, writes: &mut Vec<Write>) -> Result<()> {
@@ -194,6 +237,10 @@ fn apply(schema: &InfoSchema, table: &mut TableInfo, all: &[TableChange], change
             });
             if clash {
                 return Err(Error::DuplicateColumn { name: column.name.clone() });
+            }
+            if table.columns[at].name != column.name {
+                let old = table.columns[at].name.clone();
+                follow_column(schema, table, &old, &column.name, writes);
             }
             let known = &table.columns[at];
             let changed = ColumnInfo { offset: at, state: known.state, origin_default: known.origin_default.clone(), ..(**column).clone() };
@@ -233,7 +280,12 @@ fn apply(schema: &InfoSchema, table: &mut TableInfo, all: &[TableChange], change
             if schema.database_by_id(*database).is_none() {
                 return Err(Error::UnknownDatabase { name: database_name.clone() });
             }
-            move_table(table, *database, database_name, name);
+            let (database, database_name) = (*database, database_name);
+            let old = full_name(table);
+            move_table(table, database, database_name, name);
+            let names = [(old.clone(), full_name(table))];
+            follow_renames(schema, &names, std::slice::from_mut(table), writes);
+            rename_generated(table, &old.1);
         }
         TableChange::SetComment(comment) => table.comment.clone_from(comment),
         TableChange::SetCharset { charset, collation } => (table.charset, table.collation) = (*charset, *collation),
@@ -241,6 +293,26 @@ fn apply(schema: &InfoSchema, table: &mut TableInfo, all: &[TableChange], change
             if table.auto_increment_column().is_some() && *value > 1 {
                 writes.push(Write::RaiseAutoId(table.id, value - 1));
             }
+        }
+        TableChange::AddCheck(check) => {
+            if !check.enforced {
+                table.checks.push(check.clone());
+            }
+        }
+        TableChange::DropCheck(name) => {
+            let kept = |check: &CheckInfo| check.name != *name || is_added(all, check);
+            table.checks.retain(kept);
+        }
+        TableChange::EnforceCheck(_) | TableChange::AddForeignKey { .. } => {}
+        TableChange::RelaxCheck(name) => {
+            let found = table.checks.iter_mut().find(|check| check.name == *name);
+            found.ok_or_else(|| Error::CheckNotFound { name: name.clone() })?.enforced = false;
+        }
+        TableChange::DropForeignKey(name) => {
+            let added = |key: &ForeignKeyInfo| {
+                all.iter().any(|change| matches!(change, TableChange::AddForeignKey { key: added, .. } if added == key))
+            };
+            table.foreign_keys.retain(|key| key.name != *name || added(key));
         }
     }
     Ok(())
@@ -260,7 +332,12 @@ fn place_column(table: &mut TableInfo, id: ColumnId, position: Option<&Position>
     table.reorder_columns(&order);
 }
 
-fn set_removals(job: &Job, mut table: TableInfo, changes: &[TableChange]) -> Result<Step> {
+/// Whether a job adds a constraint, and does not only drop one of its name.
+fn is_added(changes: &[TableChange], check: &CheckInfo) -> bool {
+    changes.iter().any(|change| matches!(change, TableChange::AddCheck(added) if added == check))
+}
+
+fn set_removals(job: &Job, schema: &InfoSchema, mut table: TableInfo, changes: &[TableChange]) -> Result<Step> {
     for change in changes {
         match change {
             TableChange::DropColumn(id) => set_column_state(&mut table, *id, SchemaState::DeleteOnly),
@@ -270,11 +347,11 @@ fn set_removals(job: &Job, mut table: TableInfo, changes: &[TableChange]) -> Res
     }
     let mut next = job.clone();
     next.enter(Phase::Removing, SchemaState::DeleteOnly);
-    advance(next, table, false, Vec::new())
+    advance(next, schema, table, false, Vec::new())
 }
 
 /// The step after which what was dropped is in no definition any more.
-fn remove(job: &Job, mut table: TableInfo, changes: &[TableChange]) -> Result<Step> {
+fn remove(job: &Job, schema: &InfoSchema, mut table: TableInfo, changes: &[TableChange]) -> Result<Step> {
     let indexes: Vec<IndexId> =
         changes.iter().filter_map(|change| if let TableChange::DropIndex(id) = change { Some(*id) } else { None }).collect();
     let columns: Vec<ColumnId> =
@@ -286,7 +363,7 @@ fn remove(job: &Job, mut table: TableInfo, changes: &[TableChange]) -> Result<St
     } else {
         next.enter(Phase::Cleanup, SchemaState::None);
     }
-    advance(next, table, false, Vec::new())
+    advance(next, schema, table, false, Vec::new())
 }
 
 fn remove_elements(table: &mut TableInfo, indexes: &[IndexId], columns: &[ColumnId]) {
@@ -304,26 +381,35 @@ fn remove_elements(table: &mut TableInfo, indexes: &[IndexId], columns: &[Column
 }
 
 /// Takes additions back.
-fn roll_back(job: &Job, mut table: TableInfo, changes: &[TableChange]) -> Result<Step> {
+fn roll_back(job: &Job, schema: &InfoSchema, mut table: TableInfo, changes: &[TableChange]) -> Result<Step> {
     let mut next = job.clone();
     if job.schema_state != SchemaState::DeleteOnly {
         set_addition_states(&mut table, changes, SchemaState::DeleteOnly);
         next.enter(Phase::Adding, SchemaState::DeleteOnly);
         next.state = JobState::RollingBack;
-        return advance(next, table, false, Vec::new());
+        return advance(next, schema, table, false, Vec::new());
     }
     let (mut indexes, mut columns) = (Vec::new(), Vec::new());
     for change in changes {
         match change {
             TableChange::AddColumn { column, .. } => columns.push(column.id),
             TableChange::AddIndex { index, .. } => indexes.push(index.id),
+            TableChange::AddCheck(check) => table.checks.retain(|known| known.name != check.name || known.state.is_public()),
+            TableChange::EnforceCheck(name) => {
+                if let Some(check) = added_check(&mut table, name) {
+                    (check.enforced, check.state) = (false, SchemaState::Public);
+                }
+            }
+            TableChange::AddForeignKey { key, .. } => {
+                table.foreign_keys.retain(|known| known.name != key.name || known.state.is_public());
+            }
             _ => {}
         }
     }
     remove_elements(&mut table, &indexes, &columns);
     next.enter(Phase::Cleanup, SchemaState::None);
     next.state = JobState::RollingBack;
-    advance(next, table, false, Vec::new())
+    advance(next, schema, table, false, Vec::new())
 }
 
 /// The last step: nobody writes the removed indexes any more, their entries can go.

@@ -16,6 +16,7 @@
 
 mod alter;
 mod database;
+mod references;
 mod table;
 
 use base::{DatabaseId, KeyRange, TableId};

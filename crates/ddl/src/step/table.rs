@@ -3,15 +3,28 @@
 use base::{DatabaseId, TableId};
 use catalog::{InfoSchema, SchemaState, TableInfo, name::eq_ignore_case};
 
-use super::{Advance, Step, Write, table_range};
+use super::{
+    Advance, Step, Write,
+    references::{FullName, follow_renames, full_name, parents_of, rename_generated, touch_children},
+    table_range,
+};
 use crate::{
     Error, Result,
-    job::{Action, Job, Phase, TableRename},
+    job::{Action, Job, JobState, Phase, TableRename},
 };
 
 pub(super) fn step(job: &Job, schema: &InfoSchema) -> Result<Step> {
     match &job.action {
-        Action::CreateTable(table) => create(job, schema, table),
+        Action::CreateTable(table) => match (job.phase, job.state) {
+            (Phase::Start, _) => create(job, schema, table),
+            (_, JobState::RollingBack) => {
+                let mut next = job.clone();
+                next.state = JobState::Cancelled;
+                Advance::new(next, vec![Write::RemoveTable(table.database_id, table.id)]).into_step()
+            }
+            // Everybody who writes to the tables it refers to knows of it.
+            _ => publish(job, schema, table),
+        },
         Action::DropTable { database, id } => match job.phase {
             Phase::Cleanup => destroy(job, *id),
             _ => {
@@ -42,10 +55,27 @@ fn create(job: &Job, schema: &InfoSchema, table: &TableInfo) -> Result<Step> {
     if schema.table(&database.name, &table.name).is_some() {
         return Err(Error::TableExists { name: table.name.clone() });
     }
+    let mut writes = Vec::new();
+    let parents = parents_of(schema, table.id, table.foreign_keys.iter(), &mut writes);
+    if parents.is_empty() {
+        return publish(job, schema, table);
+    }
+    // Nobody may add rows to it before all who write to its parents keep the keys.
+    let mut hidden = table.clone();
+    hidden.state = SchemaState::WriteOnly;
+    writes.push(Write::PutTable { table: Box::new(hidden), fence: true });
+    let mut next = job.clone();
+    next.enter(Phase::Adding, SchemaState::WriteOnly);
+    Advance::new(next, writes).waiting_for(parents).into_step()
+}
+
+/// The step after which the table is there.
+fn publish(job: &Job, schema: &InfoSchema, table: &TableInfo) -> Result<Step> {
     let mut writes = vec![Write::PutTable { table: Box::new(table.clone()), fence: true }];
     if table.auto_increment_start > 1 {
         writes.push(Write::RaiseAutoId(table.id, table.auto_increment_start - 1));
     }
+    touch_children(schema, &full_name(table), table.id, &mut writes);
     let mut next = job.clone();
     next.finish(SchemaState::Public);
     Advance::new(next, writes).into_step()
@@ -91,6 +121,15 @@ fn rename(job: &Job, schema: &InfoSchema, renames: &[TableRename]) -> Result<Ste
         moved.push(table);
     }
     let ids: Vec<_> = moved.iter().map(|table| table.id).collect();
+    let mut names: Vec<(FullName, FullName)> = Vec::with_capacity(moved.len());
+    for table in &moved {
+        names.push((full_name(&existing(job, schema, table.id)?), full_name(table)));
+    }
+    let mut children = Vec::new();
+    follow_renames(schema, &names, &mut moved, &mut children);
+    for (table, (old, _)) in moved.iter_mut().zip(&names) {
+        rename_generated(table, &old.1);
+    }
     for table in moved {
         let before = existing(job, schema, table.id)?;
         if before.database_id != table.database_id {
@@ -98,6 +137,7 @@ fn rename(job: &Job, schema: &InfoSchema, renames: &[TableRename]) -> Result<Ste
         }
         writes.push(Write::PutTable { table: Box::new(table), fence: false });
     }
+    writes.append(&mut children);
     let mut next = job.clone();
     next.finish(SchemaState::Public);
     Advance::new(next, writes).waiting_for(ids).into_step()

@@ -46,7 +46,8 @@ impl Server {
     pub async fn run_until(&self, sql: &str, cancel: CancelToken) -> Result<DdlOutcome, ddl::Error> {
         let stmt = parser::parse(sql, &ParseOptions::default()).expect("parses").remove(0);
         let time_zone = TimeZone::Offset(0);
-        let request = DdlRequest { database: Some("test"), query: sql, mode: ConvertMode::STRICT, time_zone: &time_zone, cancel };
+        let (database, mode) = (Some("test"), ConvertMode::STRICT);
+        let request = DdlRequest { database, query: sql, mode, time_zone: &time_zone, cancel, foreign_key_checks: true };
         self.ddl.run(&stmt, &request).await
     }
 

@@ -67,8 +67,13 @@ impl RowReader {
             None => values_for_write(std::slice::from_ref(&key), ctx).await?.pop().flatten(),
         };
         let Some(value) = value else { return Err(self.missing(conflict)) };
+        self.decode(&key, &value)
+    }
+
+    /// The row under a key, in the table's layout.
+    pub(crate) fn decode(&mut self, key: &[u8], value: &[u8]) -> Result<Vec<Datum>> {
         let mut chunk = Chunk::new(&self.types, 1);
-        self.decoder.decode(&self.columns, &key, &value, &mut chunk)?;
+        self.decoder.decode(&self.columns, key, value, &mut chunk)?;
         chunk.set_rows(1);
         Ok(chunk.row(0).to_datums())
     }

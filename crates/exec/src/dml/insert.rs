@@ -21,9 +21,10 @@ use smallvec::SmallVec;
 use types::{Datum, DatumRef, FieldType};
 
 use crate::dml::assign::{RowBuffer, current_timestamp, fill_generated, layout_types, needs_row, store_checked};
+use crate::dml::checks;
 use crate::dml::conflict::{Conflict, RowReader, find};
 use crate::dml::convert::Converter;
-use crate::dml::locks::{Pending, lock_and_apply};
+use crate::dml::locks::{Change, Pending, apply_or_warn, lock_and_apply};
 use crate::dml::row_source::RowSource;
 use crate::dml::table_writer::{RowValues, TableWriter, borrowed, same};
 use crate::dml::update::change;
@@ -291,6 +292,7 @@ impl<'p> Inserter<'p> {
         for draft in &mut drafts {
             fill_generated(&self.plan.table, &self.plan.fill, &mut draft.row, draft.number, &self.converter, self.ctx)?;
         }
+        self.refuse_unfit(&mut drafts)?;
         let handles = self.handles(&drafts).await?;
         if self.plan.replace {
             for (draft, handle) in drafts.into_iter().zip(handles) {
@@ -310,7 +312,7 @@ impl<'p> Inserter<'p> {
                 self.first_generated = self.first_generated.or(draft.generated);
                 let row = borrowed(&draft.row);
                 let writes = self.writer.insert(&row, handle)?;
-                batch.push(Pending { row, writes });
+                batch.push(Pending { row, change: Change::Insert, writes });
             }
             lock_and_apply(&mut batch, &self.writer, self.ctx).await?;
             self.affected.rows += batch.len() as u64;
@@ -319,10 +321,36 @@ impl<'p> Inserter<'p> {
         Ok(())
     }
 
+    /// Takes the rows out that a CHECK constraint refuses (IGNORE), or fails at the first.
+    fn refuse_unfit(&self, drafts: &mut Vec<Draft>) -> Result<()> {
+        if self.plan.checks.is_empty() {
+            return Ok(());
+        }
+        let mut failed = None;
+        drafts.retain(|draft| match checks::hold(&self.plan.table, &self.plan.checks, &borrowed(&draft.row), self.ctx) {
+            _ if failed.is_some() => true,
+            Ok(()) => true,
+            Err(error) if self.converter.ignore && error.is_ignorable() => {
+                self.converter.warn(&error);
+                false
+            }
+            Err(error) => {
+                failed = Some(error);
+                true
+            }
+        });
+        failed.map_or(Ok(()), Err)
+    }
+
     /// A row that nothing is in the way of. LAST_INSERT_ID() counts values of rows that were inserted, not of those that gave way.
     async fn insert_row(&mut self, row: RowValues<'_>, generated: Option<u64>, handle: &Handle) -> Result<()> {
         let writes = self.writer.insert(&row, handle)?;
-        lock_and_apply(&mut [Pending { row, writes }], &self.writer, self.ctx).await?;
+        let pending = Pending { row, change: Change::Insert, writes };
+        if !self.plan.ignore {
+            lock_and_apply(&mut [pending], &self.writer, self.ctx).await?;
+        } else if !apply_or_warn(pending, &self.writer, &self.converter, self.ctx).await? {
+            return Ok(());
+        }
         self.first_generated = self.first_generated.or(generated);
         self.affected.rows += 1;
         self.count(1, 1);
@@ -359,11 +387,11 @@ impl<'p> Inserter<'p> {
         for (handle, old) in &removed {
             let row = borrowed(old);
             let writes = self.writer.remove(&row, handle)?;
-            batch.push(Pending { row, writes });
+            batch.push(Pending { row, change: Change::Remove, writes });
         }
         let row = borrowed(&row);
         let writes = self.writer.insert(&row, &handle)?;
-        batch.push(Pending { row, writes });
+        batch.push(Pending { row, change: Change::Insert, writes });
         lock_and_apply(&mut batch, &self.writer, self.ctx).await?;
         self.affected.rows += batch.len() as u64;
         self.affected.changed += removed.len() as u64;
@@ -390,15 +418,23 @@ impl<'p> Inserter<'p> {
             self.affected.rows += u64::from(self.ctx.vars.found_rows);
             return Ok(());
         }
-        let writes = change(&mut self.writer, &old, &new, &conflict.handle)?;
-        let pending = Pending { row: new, writes };
-        if self.plan.ignore
-            && let Some(role) = crate::dml::locks::first_existing(&pending, self.ctx).await?
-        {
-            self.converter.warn(&self.writer.duplicate(role, &pending.row));
+        if let Err(error) = checks::hold(&self.plan.table, &self.plan.checks, &new, self.ctx) {
+            if !(self.plan.ignore && error.is_ignorable()) {
+                return Err(error);
+            }
+            self.converter.warn(&error);
             return Ok(());
         }
-        lock_and_apply(&mut [pending], &self.writer, self.ctx).await?;
+        let writes = change(&mut self.writer, &old, &new, &conflict.handle)?;
+        let pending = Pending { row: new, change: Change::Update(old), writes };
+        if !self.plan.ignore {
+            lock_and_apply(&mut [pending], &self.writer, self.ctx).await?;
+        } else if let Some(role) = crate::dml::locks::first_existing(&pending, self.ctx).await? {
+            self.converter.warn(&self.writer.duplicate(role, &pending.row));
+            return Ok(());
+        } else if !apply_or_warn(pending, &self.writer, &self.converter, self.ctx).await? {
+            return Ok(());
+        }
         self.affected.rows += 2;
         self.count(0, 1);
         Ok(())

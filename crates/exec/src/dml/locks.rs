@@ -14,14 +14,46 @@ use client::{LocalValue, Transaction};
 use codec::table::decode_record_key;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::dml::convert::Converter;
+use crate::dml::foreign_keys::ForeignKeys;
 use crate::dml::table_writer::{ApplyError, KeyRole, RowValues, TableWriter, Writes, apply};
 use crate::{Error, ExecCtx, Result};
+
+/// What happens to a row.
+pub(crate) enum Change<'r> {
+    /// It is new.
+    Insert,
+    /// It was this.
+    Update(RowValues<'r>),
+    /// It goes.
+    Remove,
+}
 
 /// One row's change, ready to be made.
 pub(crate) struct Pending<'r> {
     /// The row as it will be (as it was, for a deletion), for messages.
     pub(crate) row: RowValues<'r>,
+    pub(crate) change: Change<'r>,
     pub(crate) writes: Writes,
+}
+
+impl<'r> Pending<'r> {
+    /// The row as it was, if it was there.
+    pub(crate) fn old(&self) -> Option<&RowValues<'r>> {
+        match &self.change {
+            Change::Insert => None,
+            Change::Update(old) => Some(old),
+            Change::Remove => Some(&self.row),
+        }
+    }
+
+    /// The row as it will be, if it will be there.
+    pub(crate) fn new(&self) -> Option<&RowValues<'r>> {
+        match &self.change {
+            Change::Insert | Change::Update(_) => Some(&self.row),
+            Change::Remove => None,
+        }
+    }
 }
 
 /// Locks what a batch of changes needs. Does nothing in an optimistic transaction.
@@ -70,8 +102,38 @@ pub(crate) async fn lock(batch: &[Pending<'_>], writer: &TableWriter, txn: &mut 
     }
 }
 
-/// Locks and makes a batch of changes, in order.
+/// Locks and makes a batch of changes, in order, and what foreign keys make of them.
 pub(crate) async fn lock_and_apply(batch: &mut [Pending<'_>], writer: &TableWriter, ctx: &ExecCtx) -> Result<()> {
+    match ForeignKeys::of(writer.table(), ctx) {
+        None => apply_batch(batch, writer, ctx).await,
+        Some(keys) => Box::pin(keys.apply(batch, writer, ctx)).await,
+    }
+}
+
+/// Locks and makes the change of one row for a statement that goes on without it: an error that is about the row takes back what was made and
+/// becomes a warning. Says whether the change was made.
+pub(crate) async fn apply_or_warn(pending: Pending<'_>, writer: &TableWriter, converter: &Converter<'_>, ctx: &ExecCtx) -> Result<bool> {
+    let stage = ctx.txn()?.lock().await.stage();
+    let done = lock_and_apply(&mut [pending], writer, ctx).await;
+    let mut txn = ctx.txn()?.lock().await;
+    match done {
+        Ok(()) => {
+            txn.release(stage);
+            Ok(true)
+        }
+        Err(error) => {
+            txn.revert(stage);
+            if !error.is_ignorable() {
+                return Err(error);
+            }
+            converter.warn(&error);
+            Ok(false)
+        }
+    }
+}
+
+/// Locks and makes a batch of changes, in order.
+pub(crate) async fn apply_batch(batch: &mut [Pending<'_>], writer: &TableWriter, ctx: &ExecCtx) -> Result<()> {
     for pending in batch.iter_mut() {
         if pending.writes.iter().any(|write| matches!(write.role, KeyRole::Building(_))) {
             Box::pin(drop_foreign_entries(&mut pending.writes, writer, ctx)).await?;

@@ -5,6 +5,9 @@
 //!                   (convert)                   (table_writer)      (locks)
 //! ```
 //!
+//! CHECK constraints (`checks`) are tried before a row's writes are made, foreign keys (`foreign_keys`) after: a row may refer to itself, and
+//! those that refer to a row are found without it.
+//!
 //! Two ways to keep unique keys unique:
 //!
 //! | transaction | how |
@@ -18,10 +21,12 @@
 //! - Everything that is known about a key that exists (in the transaction's own writes) is checked here; the store is only asked about the rest.
 
 mod assign;
+mod checks;
 mod conflict;
 pub mod convert;
 mod delete;
 pub mod duplicate;
+mod foreign_keys;
 mod insert;
 mod locks;
 mod row_source;
@@ -36,6 +41,7 @@ use crate::plan_ref::PlanRef;
 use crate::{Error, ExecCtx, Result};
 
 pub use duplicate::duplicate_entry;
+pub use foreign_keys::rows_have_parents;
 pub use table_writer::TableWriter;
 
 /// What a statement that changes rows reports.

@@ -11,6 +11,7 @@
 //! Rows come as slices of borrowed values in the table's layout: one for each of `table.columns`, those that are not public included.
 //!
 //! Invariants
+//! - Generated columns stand in the row value like others, virtual ones too: whoever reads, indexes or pushes down needs no expression.
 //! - A row value and its index entries are written into the transaction together or not at all.
 //! - Entries of non-unique indexes carry [`WriteFlags::INDEX_ENTRY`]: their row's lock guards them. Unique keys and row keys are checked.
 //! - Primary key columns stand in the row value only where the row key loses information (see [`copr::record`]).
@@ -124,7 +125,6 @@ impl TableWriter {
             .columns
             .iter()
             .filter(|column| column.state.is_writable() && is_in_row_value(column.id, &handle))
-            .filter(|column| column.generated.as_ref().is_none_or(|generated| generated.stored))
             .map(|column| column.offset)
             .collect();
         Self { table, handle, indexes, stored, row: RowBuilder::new(), entry: EntryBuffer::default() }

@@ -3,15 +3,17 @@
 //! Assignments are evaluated over whole chunks, in order, so that each sees the columns assigned before it; then each row is compared with what it
 //! was, and only rows that really change are written.
 
+use base::TableId;
 use codec::Handle;
 use planner::physical::{Assignment, Update as Plan, UpdateTarget};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use types::{Chunk, Column, DatumRef};
+use types::{Chunk, Column, Datum, DatumRef};
 
 use crate::dml::assign::store_checked;
+use crate::dml::checks;
 use crate::dml::convert::Converter;
-use crate::dml::locks::{Pending, first_existing, lock_and_apply};
+use crate::dml::locks::{Change, Pending, apply_or_warn, first_existing, lock_and_apply};
 use crate::dml::row_source::RowSource;
 use crate::dml::table_writer::{RowValues, TableWriter, Writes, same};
 use crate::dml::{Affected, InfoKind, TableChanges};
@@ -25,15 +27,16 @@ pub(crate) async fn run(plan: PlanRef<Plan>, ctx: &ExecCtx) -> Result<Affected> 
     let repeats = RowSource::may_repeat_rows(&child);
     let converter = Converter::new(ctx, plan.ignore);
     let mut targets = plan.targets.iter().map(|target| Target::new(target, repeats)).collect::<Vec<_>>();
+    let mut rewritten = changes_a_table_twice(&plan).then(Rewritten::default);
     let mut rows = RowSource::open(&child, ctx).await?;
     let mut affected = Affected { info: InfoKind::Matched, ..Affected::default() };
     while let Some(chunk) = rows.next(ctx).await? {
         ctx.checkpoint().await?;
         let (last, others) = targets.split_last_mut().ok_or(Error::InvalidPlan("an update changes a table"))?;
         for target in others {
-            target.update(chunk.clone(), &converter, &mut affected, ctx).await?;
+            target.update(chunk.clone(), rewritten.as_mut(), &converter, &mut affected, ctx).await?;
         }
-        last.update(chunk, &converter, &mut affected, ctx).await?;
+        last.update(chunk, rewritten.as_mut(), &converter, &mut affected, ctx).await?;
     }
     for target in targets.iter().filter(|target| target.changed > 0) {
         affected.changed += target.changed;
@@ -41,6 +44,14 @@ pub(crate) async fn run(plan: PlanRef<Plan>, ctx: &ExecCtx) -> Result<Affected> 
     }
     affected.rows = if ctx.vars.found_rows { affected.matched } else { affected.changed };
     Ok(affected)
+}
+
+/// Rows as the statement has left them, of tables that are changed under several names: under the next name it goes on from there.
+type Rewritten = FxHashMap<(TableId, Handle), Vec<Datum>>;
+
+fn changes_a_table_twice(plan: &Plan) -> bool {
+    let ids = plan.targets.iter().map(|target| target.table.id);
+    ids.enumerate().any(|(at, id)| plan.targets[..at].iter().any(|other| other.table.id == id))
 }
 
 struct Target<'p> {
@@ -87,7 +98,14 @@ impl<'p> Target<'p> {
         Self { plan, writer: TableWriter::new(plan.table.clone()), seen: repeats.then(FxHashSet::default), row_number: 0, changed: 0 }
     }
 
-    async fn update(&mut self, chunk: Chunk, converter: &Converter<'_>, affected: &mut Affected, ctx: &ExecCtx) -> Result<()> {
+    async fn update(
+        &mut self,
+        chunk: Chunk,
+        rewritten: Option<&mut Rewritten>,
+        converter: &Converter<'_>,
+        affected: &mut Affected,
+        ctx: &ExecCtx,
+    ) -> Result<()> {
         // Rows this target has in the chunk, each once.
         let mut rows = Rows::with_capacity(chunk.rows());
         let mut handles = Vec::with_capacity(chunk.rows());
@@ -102,7 +120,10 @@ impl<'p> Target<'p> {
         if rows.is_empty() {
             return Ok(());
         }
-        let chunk = if rows.len() == chunk.rows() { chunk } else { chunk.gather(&rows) };
+        let mut chunk = if rows.len() == chunk.rows() { chunk } else { chunk.gather(&rows) };
+        if let Some(rewritten) = &rewritten {
+            self.bring_up_to_date(&mut chunk, &handles, rewritten);
+        }
         let found = chunk.rows();
         let mut revised = Revised { chunk, before: SmallVec::new() };
         let all = (0..found as u32).collect::<Rows>();
@@ -112,7 +133,33 @@ impl<'p> Target<'p> {
         self.assign(&self.plan.generated, &mut revised, &changed, converter, ctx)?;
         affected.matched += found as u64;
         self.row_number += found as u64;
-        self.write(&revised, &changed, &handles, converter, ctx).await
+        let kept = self.write(&revised, &changed, &handles, converter, ctx).await?;
+        if let Some(rewritten) = rewritten {
+            for row in changed.iter().filter(|row| !kept.contains(row)) {
+                let values = self.row_values(*row, |at| revised.chunk.column(at)).into_iter().map(DatumRef::to_owned).collect();
+                rewritten.insert((self.plan.table.id, handles[*row as usize].clone()), values);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts rows that the statement has changed under another name of the table in the place of what was read of them.
+    fn bring_up_to_date(&self, chunk: &mut Chunk, handles: &[Handle], rewritten: &Rewritten) {
+        let newer = handles.iter().map(|handle| rewritten.get(&(self.plan.table.id, handle.clone()))).collect::<Vec<_>>();
+        if newer.iter().all(Option::is_none) {
+            return;
+        }
+        for column in &self.plan.table.columns {
+            let at = self.plan.start + column.offset;
+            let mut result = Column::for_type(&column.ty, newer.len());
+            for (row, newer) in newer.iter().enumerate() {
+                match newer {
+                    Some(values) => result.push(&values[column.offset]),
+                    None => result.push_from(chunk.column(at), row),
+                }
+            }
+            chunk.columns_mut()[at] = result;
+        }
     }
 
     /// Evaluates assignments in order and replaces the columns' values in `rows`.
@@ -154,28 +201,48 @@ impl<'p> Target<'p> {
         columns.map(|at| column(at).datum_ref(row as usize)).collect()
     }
 
-    /// Writes the rows that really change; `handles` are those of all rows.
-    async fn write(&mut self, revised: &Revised, rows: &[u32], handles: &[Handle], converter: &Converter<'_>, ctx: &ExecCtx) -> Result<()> {
+    /// Writes the rows that really change; `handles` are those of all rows. Answers which of them were left as they were, for IGNORE.
+    async fn write(
+        &mut self,
+        revised: &Revised,
+        rows: &[u32],
+        handles: &[Handle],
+        converter: &Converter<'_>,
+        ctx: &ExecCtx,
+    ) -> Result<Rows> {
+        let mut kept = Rows::new();
         let mut batch = Vec::with_capacity(rows.len());
         for row in rows {
             let old = self.row_values(*row, |at| revised.old(at));
             let new = self.row_values(*row, |at| revised.chunk.column(at));
+            if let Err(error) = checks::hold(&self.plan.table, &self.plan.checks, &new, ctx) {
+                if !(converter.ignore && error.is_ignorable()) {
+                    return Err(error);
+                }
+                converter.warn(&error);
+                kept.push(*row);
+                continue;
+            }
             let writes = change(&mut self.writer, &old, &new, &handles[*row as usize])?;
-            let mut pending = Pending { row: new, writes };
+            let pending = Pending { row: new, change: Change::Update(old), writes };
             if !converter.ignore {
                 batch.push(pending);
                 continue;
             }
             match Box::pin(first_existing(&pending, ctx)).await? {
-                Some(role) => converter.warn(&self.writer.duplicate(role, &pending.row)),
-                None => {
-                    lock_and_apply(std::slice::from_mut(&mut pending), &self.writer, ctx).await?;
-                    self.changed += 1;
+                Some(role) => {
+                    converter.warn(&self.writer.duplicate(role, &pending.row));
+                    kept.push(*row);
                 }
+                None => match Box::pin(apply_or_warn(pending, &self.writer, converter, ctx)).await? {
+                    true => self.changed += 1,
+                    false => kept.push(*row),
+                },
             }
         }
         self.changed += batch.len() as u64;
-        lock_and_apply(&mut batch, &self.writer, ctx).await
+        lock_and_apply(&mut batch, &self.writer, ctx).await?;
+        Ok(kept)
     }
 }
 

@@ -23,6 +23,7 @@ mod show;
 mod transaction;
 mod types;
 mod user;
+mod walk;
 
 pub use admin::*;
 pub use alter::*;

@@ -11,13 +11,15 @@ use super::{Binder, Frame, ScopeColumn, expression::ExprCx, scope::same_name};
 use crate::{
     context::PlanCtx,
     error::{Clause, Error, Result},
-    physical::ColumnFill,
+    physical::{Check, ColumnFill},
 };
 
 impl<'a> Binder<'a> {
     /// How a column is filled that an INSERT does not mention.
     pub(super) fn column_fill(&self, table: &TableInfo, column: &ColumnInfo) -> Result<ColumnFill> {
-        if let Some(generated) = &column.generated {
+        if let Some(generated) = &column.generated
+            && column.state.is_writable()
+        {
             return Ok(ColumnFill::Generated(bind_column_text(self.cx, table, &generated.expr)?));
         }
         if column.auto_increment {
@@ -30,6 +32,11 @@ impl<'a> Binder<'a> {
             ColumnDefault::None if column.ty.not_null => ColumnFill::Missing,
             ColumnDefault::None => ColumnFill::Default(Expr::constant(types::Datum::Null, column.ty.clone())),
         })
+    }
+
+    /// The conditions that rows of the table are held to.
+    pub(super) fn checks(&self, table: &TableInfo) -> Result<Vec<Check>> {
+        crate::definition::bind_checks(table, |text| bind_column_text(self.cx, table, text))
     }
 
     /// The value that DEFAULT or `DEFAULT(column)` stands for; over the table's layout.
@@ -61,7 +68,7 @@ impl<'a> Binder<'a> {
 }
 
 /// Binds the text of a default or generated column. Columns are numbered by their offset in the table.
-fn bind_column_text(cx: &PlanCtx<'_>, table: &TableInfo, text: &str) -> Result<Expr> {
+pub(crate) fn bind_column_text(cx: &PlanCtx<'_>, table: &TableInfo, text: &str) -> Result<Expr> {
     let broken = || Error::unsupported(format!("expression {text}"));
     let statement = format!("SELECT {text}");
     let (parsed, _) = parser::parse_one(&statement, &parser::ParseOptions::default()).map_err(|_| broken())?;

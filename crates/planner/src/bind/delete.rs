@@ -58,6 +58,16 @@ impl<'a> Binder<'a> {
         Ok(BoundDelete { plan, targets, ignore: delete.ignore })
     }
 
+    /// The error for a name in the list of targets that no stored table has.
+    fn no_target(&mut self, name: &ast::TableName) -> Error {
+        let table = name.name.as_str().to_owned();
+        let is_computed = name.schema.is_none() && self.frame().columns.iter().any(|column| same_name(&column.table, &table));
+        match is_computed {
+            true => Error::NotUpdatable { table, operation: "DELETE" },
+            false => Error::UnknownDeleteTarget { table },
+        }
+    }
+
     fn delete_targets(&mut self, names: &[ast::TableName]) -> Result<Vec<BoundDeleteTarget>> {
         let known = self.frame().targets.clone();
         let mut chosen: Vec<RowTarget> = vec![];
@@ -74,7 +84,7 @@ impl<'a> Binder<'a> {
                     same_name(&target.alias, &name.name) && name.schema.as_ref().is_none_or(|schema| same_name(&target.database, schema))
                 };
                 let found = known.iter().find(matching).cloned();
-                let found = found.ok_or_else(|| Error::UnknownDeleteTarget { table: name.name.as_str().to_owned() })?;
+                let found = found.ok_or_else(|| self.no_target(name))?;
                 if chosen.iter().any(|other| other.handle == found.handle) {
                     return Err(Error::DuplicateAlias { alias: name.name.as_str().to_owned() });
                 }
@@ -86,6 +96,7 @@ impl<'a> Binder<'a> {
         let mut targets = vec![];
         for target in chosen {
             refuse_virtual(&target.table, "DELETE")?;
+            self.check_not_read(&target.table, &target.alias)?;
             self.touch(&target.table, TableAccess::Delete);
             targets.push(BoundDeleteTarget { table: target.table, database: target.database, row: target.row, handle: target.handle });
         }

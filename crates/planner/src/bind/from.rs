@@ -102,6 +102,9 @@ impl<'a> Binder<'a> {
         mode: ScanMode,
     ) -> Result<BoundFrom> {
         let hints = resolve_hints(&table, &alias, hints)?;
+        if self.frames.len() > 1 && self.derived_depth == 0 {
+            self.read_by_subqueries.push(table.id);
+        }
         let read = if mode.whole_row { &table.columns[..] } else { table.public_columns() };
         let mut scan_columns = Vec::with_capacity(read.len() + 1);
         let mut columns = Vec::with_capacity(read.len());
@@ -190,7 +193,9 @@ impl<'a> Binder<'a> {
     /// A query under an alias. It sees the enclosing blocks' columns, but not its siblings in FROM.
     fn bind_named_query(&mut self, query: &'a ast::Query, alias: &str, names: &[ast::Ident]) -> Result<BoundFrom> {
         // References to enclosing blocks are noted in the open block's frame as well: it lies on the way.
+        self.derived_depth += 1;
         let (bound, _) = self.bind_block(query)?;
+        self.derived_depth -= 1;
         if !names.is_empty() && names.len() != bound.output.len() {
             return Err(Error::ColumnListMismatch);
         }

@@ -14,7 +14,7 @@ use super::{Binder, Frame, ScopeColumn, column_default::listed_column, expressio
 use crate::{
     error::{Clause, Error, Result},
     logical::{Col, Columns, Plan, Project, columns_of},
-    physical::{Assignment, ColumnFill, InsertValue, TableAccess},
+    physical::{Assignment, Check, ColumnFill, InsertValue, TableAccess},
 };
 
 /// A bound INSERT or REPLACE.
@@ -28,6 +28,7 @@ pub(crate) struct BoundInsert {
     pub source: BoundSource,
     pub on_duplicate: Vec<Assignment>,
     pub on_update: Vec<Assignment>,
+    pub checks: Vec<Check>,
 }
 
 /// Where rows come from.
@@ -61,7 +62,11 @@ impl<'a> Binder<'a> {
         }
         let mut from = vec![];
         let mut source = match &insert.source {
-            ast::InsertSource::Values(rows) => BoundSource::Values(self.bind_rows(&table, &columns, rows, first)?),
+            ast::InsertSource::Values(rows) => {
+                let rows = self.bind_rows(&table, &columns, rows, first)?;
+                self.check_not_read(&table, &table.name)?;
+                BoundSource::Values(rows)
+            }
             ast::InsertSource::Query(query) => {
                 let (bound, frame) = self.bind_block(query)?;
                 from = frame.columns;
@@ -86,7 +91,9 @@ impl<'a> Binder<'a> {
             true => vec![],
             false => self.on_update_columns(&table, &on_duplicate)?,
         };
-        Ok(BoundInsert { table, database, replace: insert.replace, ignore: insert.ignore, columns, fill, source, on_duplicate, on_update })
+        let checks = self.checks(&table)?;
+        let (replace, ignore) = (insert.replace, insert.ignore);
+        Ok(BoundInsert { table, database, replace, ignore, columns, fill, source, on_duplicate, on_update, checks })
     }
 
     fn bind_rows(&mut self, table: &TableInfo, columns: &[usize], rows: &'a [Vec<ast::Expr>], first: Col) -> Result<Vec<Vec<InsertValue>>> {

@@ -8,7 +8,7 @@
 //! depend on them (operands of comparisons and arithmetic in conditions, inserted and assigned values, LIMIT); any other literal stays
 //! a constant and makes the plan not cacheable.
 
-mod column_default;
+pub(crate) mod column_default;
 pub(crate) mod delete;
 mod expression;
 mod from;
@@ -24,6 +24,7 @@ pub(crate) mod update;
 
 use std::sync::Arc;
 
+use base::TableId;
 use catalog::TableInfo;
 use expr::BuildCtx;
 use parser::ast;
@@ -62,6 +63,10 @@ pub(crate) struct Binder<'a> {
     reads: Vec<Col>,
     /// The statement has FOR UPDATE or FOR SHARE, or changes rows.
     pub locks_rows: bool,
+    /// Queries around the current one whose rows are computed before others see them: those of derived tables.
+    derived_depth: usize,
+    /// Tables that subqueries in expressions read other than through derived tables.
+    read_by_subqueries: Vec<TableId>,
 }
 
 /// A subquery evaluated once per execution.
@@ -122,6 +127,8 @@ impl<'a> Binder<'a> {
             tables: vec![],
             reads: vec![],
             locks_rows: false,
+            derived_depth: 0,
+            read_by_subqueries: vec![],
         }
     }
 
@@ -154,6 +161,14 @@ impl<'a> Binder<'a> {
             return Err(Error::UnknownDatabase { database: database.to_owned() });
         }
         Err(Error::NoSuchTable { database: database.to_owned(), table: name.name.as_str().to_owned() })
+    }
+
+    /// Fails when a subquery reads a table that the statement changes.
+    pub fn check_not_read(&self, table: &TableInfo, name: &str) -> Result<()> {
+        match self.read_by_subqueries.contains(&table.id) {
+            true => Err(Error::TargetIsRead { table: name.to_owned() }),
+            false => Ok(()),
+        }
     }
 
     /// Notes that the statement does something to a table.

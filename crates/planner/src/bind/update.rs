@@ -11,7 +11,7 @@ use super::{Binder, Frame, expression::ExprCx, from::ScanMode, literal::as_numbe
 use crate::{
     error::{Clause, Error, Result},
     logical::{Col, Limit, Lock, Plan, Sort, WRITE_LOCK},
-    physical::{Assignment, ColumnFill, TableAccess},
+    physical::{Assignment, Check, ColumnFill, TableAccess},
 };
 
 /// A bound UPDATE.
@@ -23,6 +23,7 @@ pub(crate) struct BoundUpdate {
 
 /// A table that is changed. Expressions refer to the plan's columns.
 pub(crate) struct BoundUpdateTarget {
+    pub alias: String,
     pub table: Arc<TableInfo>,
     pub database: String,
     pub row: Vec<Col>,
@@ -30,6 +31,7 @@ pub(crate) struct BoundUpdateTarget {
     pub assignments: Vec<Assignment>,
     pub on_update: Vec<Assignment>,
     pub generated: Vec<Assignment>,
+    pub checks: Vec<Check>,
 }
 
 impl<'a> Binder<'a> {
@@ -68,7 +70,7 @@ impl<'a> Binder<'a> {
             let column = column.ok_or_else(|| Error::UnknownColumn { name: super::scope::display_name(&assignment.column), clause })?;
             let target = self.frame().targets.iter().find(|target| target.row.contains(&column.col)).cloned();
             let not_updatable = || Error::NotUpdatable { table: column.table.clone(), operation: "UPDATE" };
-            let RowTarget { table, database, row, handle, .. } = target.ok_or_else(not_updatable)?;
+            let RowTarget { alias, table, database, row, handle } = target.ok_or_else(not_updatable)?;
             let offset = row.iter().position(|col| *col == column.col).ok_or_else(not_updatable)?;
             self.touch_columns(&table, TableAccess::Update, [offset]);
             let value = self.bind_new_value(&table, offset, &row, &assignment.value)?;
@@ -77,11 +79,17 @@ impl<'a> Binder<'a> {
                 Some(known) => known.assignments.push(assignment),
                 None => {
                     let assignments = vec![assignment];
-                    targets.push(BoundUpdateTarget { table, database, row, handle, assignments, on_update: vec![], generated: vec![] });
+                    let (on_update, generated) = (vec![], vec![]);
+                    let checks = self.checks(&table)?;
+                    targets.push(BoundUpdateTarget { alias, table, database, row, handle, assignments, on_update, generated, checks });
                 }
             }
         }
         self.touch_others(&candidates, &targets.iter().map(|target| target.handle).collect::<Vec<_>>());
+        for target in &targets {
+            self.check_not_read(&target.table, &target.alias)?;
+        }
+        check_twice_changed_keys(&targets)?;
         for target in &mut targets {
             target.on_update = self.on_update_columns(&target.table, &target.assignments)?;
             for column in &target.table.columns {
@@ -135,6 +143,18 @@ impl<'a> Binder<'a> {
         }
         Ok(plan)
     }
+}
+
+/// A table that is changed under two names keeps its primary key, by which its rows are known.
+fn check_twice_changed_keys(targets: &[BoundUpdateTarget]) -> Result<()> {
+    for (i, second) in targets.iter().enumerate() {
+        let Some(first) = targets[..i].iter().find(|first| first.table.id == second.table.id) else { continue };
+        let key = second.table.primary_key_columns();
+        if first.assignments.iter().chain(&second.assignments).any(|assignment| key.contains(&assignment.column)) {
+            return Err(Error::KeyOfTwiceChangedTable { first: first.alias.clone(), second: second.alias.clone() });
+        }
+    }
+    Ok(())
 }
 
 /// Whether the references name more than one table.

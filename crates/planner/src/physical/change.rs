@@ -35,6 +35,8 @@ pub struct Insert {
     pub on_duplicate: Vec<Assignment>,
     /// Columns with ON UPDATE CURRENT_TIMESTAMP that `on_duplicate` does not name: set when another column of the old row really changes.
     pub on_update: Vec<Assignment>,
+    /// The conditions that rows are held to.
+    pub checks: Vec<Check>,
 }
 
 /// The value of a column that an INSERT does not mention.
@@ -78,6 +80,15 @@ pub struct Assignment {
     pub value: Expr,
 }
 
+/// A condition that rows of a table are held to (CHECK).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// The constraint's name.
+    pub name: String,
+    /// Over a row in the table's layout; a row for which it is false is refused.
+    pub condition: Expr,
+}
+
 /// UPDATE.
 ///
 /// The child's rows hold, for each target, all columns of the table (in the table's layout, those that are not public included) and the
@@ -109,6 +120,8 @@ pub struct UpdateTarget {
     pub on_update: Vec<Assignment>,
     /// Generated columns, recomputed from the child's row after the assignments.
     pub generated: Vec<Assignment>,
+    /// The conditions that rows are held to.
+    pub checks: Vec<Check>,
 }
 
 /// DELETE.

@@ -25,7 +25,7 @@ use copr::{DagPlan, RowLimit, ScanColumn, SortKey};
 use expr::{AggDesc, Expr};
 use types::FieldType;
 
-pub use self::change::{Assignment, ColumnFill, Delete, DeleteTarget, Insert, InsertSource, InsertValue, Update, UpdateTarget};
+pub use self::change::{Assignment, Check, ColumnFill, Delete, DeleteTarget, Insert, InsertSource, InsertValue, Update, UpdateTarget};
 use crate::range::RangeBuilder;
 
 /// Identifies an operator within one plan.

@@ -116,7 +116,7 @@ pub static DEFINITIONS: &[Definition] = &[
     inert("event_scheduler", Scope::Global, Kind::Enum(&["OFF", "ON", "DISABLED"]), "OFF", "there are no events"),
     inert("explicit_defaults_for_timestamp", Scope::Both, Kind::Bool, "ON", ALWAYS_SO),
     inert("flush", Scope::Global, Kind::Bool, "OFF", OTHER_ENGINE),
-    inert("foreign_key_checks", Scope::Both, Kind::Bool, "ON", "foreign keys are not enforced yet"),
+    live("foreign_key_checks", Scope::Both, Kind::Bool, "ON"),
     inert("general_log", Scope::Global, Kind::Bool, "OFF", "statements are not logged to a file"),
     live("group_concat_max_len", Scope::Both, int(4, U64), "1024"),
     live("have_openssl", Scope::ReadOnly, Kind::Text, "DISABLED"),

@@ -12,6 +12,7 @@ mod crash;
 mod ctl;
 mod disk_full;
 mod faults;
+mod foreign_keys;
 mod isolation;
 mod long_run;
 mod metrics;

@@ -186,6 +186,7 @@ impl Session {
                 mode: ConvertMode::STRICT,
                 time_zone: &TimeZone::parse("+00:00").expect("a zone"),
                 cancel: CancelToken::never(),
+                foreign_key_checks: true,
             };
             self.server.ddl.run(&statement, &request).await.map_err(|error| error.to_mysql())?;
             return Ok(Answer::Done);
