@@ -293,6 +293,7 @@ impl Session {
                 ..ExecVars::default()
             }),
             stats: None,
+            loaded_rows: None,
         }
     }
 
