@@ -123,6 +123,8 @@ pub struct ExecCtx {
     pub vars: Arc<ExecVars>,
     /// Where figures for EXPLAIN ANALYZE go.
     pub stats: Option<Arc<RuntimeStats>>,
+    /// The statement inserts rows of a file (LOAD DATA): how many of them were inserted before.
+    pub loaded_rows: Option<u64>,
 }
 
 impl ExecCtx {

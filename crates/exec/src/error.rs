@@ -45,6 +45,14 @@ pub enum Error {
         /// The column.
         column: String,
     },
+    /// NULL from a file for a NOT NULL column (1263).
+    #[error("Column set to default value; NULL supplied to NOT NULL column '{column}' at row {row}")]
+    NullLoaded {
+        /// The column.
+        column: String,
+        /// The row of the file, from 1.
+        row: u64,
+    },
     /// A NOT NULL column without a default got no value (1364).
     #[error("Field '{column}' doesn't have a default value")]
     NoDefault {
@@ -193,6 +201,7 @@ impl Error {
             Error::Catalog(error) => return error.to_mysql(),
             Error::DuplicateEntry { .. } => (1062, "23000"),
             Error::NotNull { .. } => (1048, "23000"),
+            Error::NullLoaded { .. } => (1263, "22004"),
             Error::NoDefault { .. } => (1364, "HY000"),
             Error::ValueCount { .. } => (1136, "21S01"),
             Error::CheckViolated { .. } => (3819, "HY000"),
@@ -215,6 +224,7 @@ impl Error {
         match self {
             Error::DuplicateEntry { .. }
             | Error::NotNull { .. }
+            | Error::NullLoaded { .. }
             | Error::NoDefault { .. }
             | Error::CheckViolated { .. }
             | Error::NoParent { .. }

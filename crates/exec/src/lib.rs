@@ -24,6 +24,7 @@ mod filter;
 mod hash_agg;
 mod index_lookup;
 mod join;
+mod kept_rows;
 pub mod layout;
 mod limit;
 mod max_one_row;
@@ -49,5 +50,6 @@ pub use context::{ExecCtx, ExecVars, ReadTs, TxnHandle, VirtualScan, VirtualTabl
 pub use dml::{Affected, InfoKind, TableWriter};
 pub use error::{Error, Result};
 pub use execute::{Execution, RowStream, execute};
+pub use kept_rows::{KeptRows, RowKeeper};
 pub use memory::MemTracker;
 pub use runtime_stats::RuntimeStats;

@@ -10,6 +10,9 @@ use types::Chunk;
 
 use crate::{ExecCtx, Result};
 
+/// What a chunk may hold where rows are wide: operators that make rows longer give out chunks of fewer.
+pub(crate) const CHUNK_BYTES: usize = 4 << 20;
+
 /// A running operator.
 ///
 /// The context comes with each call rather than being kept, because the inner side of an apply runs with other parameters for

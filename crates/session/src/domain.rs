@@ -320,6 +320,12 @@ impl Domain {
         self.globals.is_on("require_secure_transport")
     }
 
+    /// Whether `protocol_compression_algorithms` names an algorithm: `zlib`, `zstd` or `uncompressed`.
+    pub fn allows_compression(&self, algorithm: &str) -> bool {
+        let allowed = find("protocol_compression_algorithms").map(|definition| self.globals.get(definition));
+        allowed.is_some_and(|allowed| allowed.split(',').any(|name| name == algorithm))
+    }
+
     /// `wait_timeout`
     pub fn wait_timeout(&self) -> Duration {
         Duration::from_secs(self.globals.number("wait_timeout"))

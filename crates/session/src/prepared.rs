@@ -50,7 +50,7 @@ impl Session {
         if sql[parsed.consumed..].iter().any(|byte| !byte.is_ascii_whitespace() && *byte != b';') {
             return Err(self.second_statement(sql, parsed.consumed));
         }
-        if matches!(parsed.stmt, Stmt::Prepare(_) | Stmt::Execute(_) | Stmt::Deallocate(_)) {
+        if matches!(parsed.stmt, Stmt::Prepare(_) | Stmt::Execute(_) | Stmt::Deallocate(_) | Stmt::LoadData(_)) {
             let message = "This command is not supported in the prepared statement protocol yet";
             return Err(MysqlError::new(mysql_error::ER_UNSUPPORTED_PS, message).into());
         }
@@ -60,6 +60,7 @@ impl Session {
         let params = parsed.params as usize;
         self.prepared.insert(id, Prepared { text: sql.into(), parsed: Arc::new(parsed) });
         self.domain.count_prepared(1);
+        self.tracked.something = true;
         Ok(PreparedInfo { id, params, columns })
     }
 
@@ -70,6 +71,7 @@ impl Session {
 
     /// Forgets a statement.
     pub fn close_statement(&mut self, id: u32) {
+        self.cursors.remove(&id);
         if self.prepared.remove(&id).is_some() {
             self.domain.count_prepared(-1);
         }

@@ -6,7 +6,7 @@ use exec::RowStream;
 use planner::physical::OutputColumn;
 use types::{Chunk, Datum, FieldType};
 
-use crate::transaction::StatementEnd;
+use crate::{load::LocalLoad, transaction::StatementEnd};
 
 /// The result of a statement.
 pub enum StatementResult {
@@ -14,6 +14,8 @@ pub enum StatementResult {
     Rows(ResultRows),
     /// No rows.
     Done(Outcome),
+    /// A file that the client has to send first.
+    LocalFile(Box<LocalLoad>),
 }
 
 /// What a statement without rows reports.

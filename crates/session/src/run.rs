@@ -7,7 +7,7 @@
 use std::{sync::Arc, time::Duration};
 
 use catalog::InfoSchema;
-use exec::{ExecCtx, Execution, MemTracker, RuntimeStats, TxnHandle};
+use exec::{ExecCtx, Execution, MemTracker, RuntimeStats, TxnHandle, dml::Affected};
 use expr::EvalCtx;
 use parser::{
     Parsed,
@@ -69,6 +69,8 @@ impl SystemVariables for VariableReader<'_> {
 struct Run<'a> {
     cached: &'a Arc<CachedPlan>,
     params: Arc<[Datum]>,
+    /// Rows of a file that a LOAD DATA has inserted before; none for any other statement.
+    loaded_rows: Option<u64>,
 }
 
 impl Session {
@@ -181,7 +183,13 @@ impl Session {
     }
 
     /// Plans a statement with the current schema.
-    fn make_plan(&self, stmt: &Stmt, key: &PlanKey<'_>, literals: Option<usize>, values: &[Datum]) -> Result<Arc<CachedPlan>, Error> {
+    pub(crate) fn make_plan(
+        &self,
+        stmt: &Stmt,
+        key: &PlanKey<'_>,
+        literals: Option<usize>,
+        values: &[Datum],
+    ) -> Result<Arc<CachedPlan>, Error> {
         let schema = self.domain.catalog().current();
         let eval = self.eval_ctx(Arc::from([]), false);
         let gate = self.gate(stmt);
@@ -213,7 +221,7 @@ impl Session {
     }
 
     /// Checks privileges and writes down which tables the statement uses. `false`: one of them has changed since the plan was made.
-    fn admit(&mut self, cached: &CachedPlan) -> Result<bool, Error> {
+    pub(crate) fn admit(&mut self, cached: &CachedPlan) -> Result<bool, Error> {
         self.check_plan(cached)?;
         Ok(self.mdl.enter(|| self.domain.catalog().current(), &cached.schema, &cached.tables).is_ok())
     }
@@ -221,7 +229,7 @@ impl Session {
     /// Executes a plan that was admitted. Only plain reads are executed in place: the others' futures are large, and would be moved by every
     /// caller of every statement.
     async fn run_plan(&mut self, cached: &Arc<CachedPlan>, params: Arc<[Datum]>) -> Result<StatementResult, Error> {
-        let run = Run { cached, params };
+        let run = Run { cached, params, loaded_rows: None };
         let plan = &cached.plan;
         let analyzes = plan.explain == Some(ExplainMode::Analyze);
         let result = if plan.explain == Some(ExplainMode::Plan) {
@@ -257,6 +265,7 @@ impl Session {
         ctx.virtual_tables = run.cached.has_virtual_tables.then(|| self.virtual_tables());
         ctx.deadline = self.vars.hot.max_execution_time.filter(|_| !plan.is_write).map(|limit| ctx.env.now() + limit);
         ctx.stats = stats;
+        ctx.loaded_rows = run.loaded_rows;
         ctx
     }
 
@@ -278,10 +287,12 @@ impl Session {
             memory: MemTracker::new(self.vars.hot.memory_quota),
             vars: self.vars.hot.exec.clone(),
             stats: None,
+            loaded_rows: None,
         }
     }
 
     async fn run_read(&mut self, run: &Run<'_>) -> Result<StatementResult, Error> {
+        self.note_read(run.cached);
         let placed = match self.place_read().await {
             Ok(placement) => self.check_definitions(run.cached, &placement).map(|()| placement),
             Err(error) => Err(error),
@@ -316,7 +327,10 @@ impl Session {
         let (execution, _) = self.run_until_settled(run, stats.clone()).await?;
         let Execution::Affected(affected) = execution else { return Ok(StatementResult::Done(Outcome::default())) };
         match self.txn.is_some() {
-            true => self.note_changes(&affected.changes),
+            true => {
+                self.note_activity(|activity| activity.wrote = true);
+                self.note_changes(&affected.changes);
+            }
             false => self.count_changes(&affected.changes),
         }
         if let Some(stats) = stats {
@@ -330,9 +344,19 @@ impl Session {
         }))
     }
 
+    /// One INSERT of a LOAD DATA, in the open transaction.
+    pub(crate) async fn run_insert(&mut self, cached: &Arc<CachedPlan>, params: Arc<[Datum]>, before: u64) -> Result<Affected, Error> {
+        let run = Run { cached, params, loaded_rows: Some(before) };
+        let (execution, _) = Box::pin(self.run_until_settled(&run, None)).await?;
+        let Execution::Affected(affected) = execution else { return Ok(Affected::default()) };
+        self.note_changes(&affected.changes);
+        Ok(affected)
+    }
+
     /// SELECT … FOR UPDATE / FOR SHARE: all rows are locked before the first is given out, so that a conflict can repeat it unseen.
     async fn run_locking_read(&mut self, run: &Run<'_>) -> Result<StatementResult, Error> {
         let (_, chunks) = self.run_until_settled(run, None).await?;
+        self.note_read(run.cached);
         Ok(StatementResult::Rows(ResultRows::ready(run.cached.columns.clone(), chunks)))
     }
 

@@ -24,6 +24,7 @@ use types::{
 use crate::{
     Error,
     connections::{ConnectionHandle, Identity},
+    cursor::Cursor,
     domain::Domain,
     host::Host,
     panics::catching,
@@ -31,6 +32,7 @@ use crate::{
     prepared::Prepared,
     privileges::Access,
     result::{ResultRows, RowSource, StatementResult},
+    track::Tracked,
     transaction::{NextTxn, OpenTxn},
     transport::Transport,
     vars::SessionVars,
@@ -57,6 +59,10 @@ pub struct ClientInfo {
     pub interactive: bool,
     /// Several statements in one text are allowed.
     pub multi_statements: bool,
+    /// The client sends files (LOAD DATA LOCAL).
+    pub local_files: bool,
+    /// How packets are compressed: the algorithm and its level; none for packets as they are.
+    pub compression: Option<(&'static str, u8)>,
     /// Connection attributes.
     pub attributes: Vec<(String, String)>,
     /// TLS as it was agreed on; none for a connection that is not encrypted.
@@ -96,6 +102,10 @@ pub struct Session {
     pub(crate) mdl: MdlSession,
     pub(crate) prepared: FxHashMap<u32, Prepared>,
     pub(crate) next_statement: u32,
+    /// Rows that clients fetch in portions, by statement.
+    pub(crate) cursors: FxHashMap<u32, Cursor>,
+    /// What the client is to be told about itself.
+    pub(crate) tracked: Tracked,
     /// `PREPARE name`: names in lower case.
     pub(crate) named: FxHashMap<String, u32>,
     pub(crate) plans: FrontPlans,
@@ -135,6 +145,7 @@ impl Session {
             && collation != types::Collation::Binary
         {
             vars.put("collation_connection", collation.name());
+            vars.take_changed();
         }
         handle.set_identity(Identity { user: client.login.clone(), host: client.client_host.clone(), database: None });
         let connection = ConnInfo {
@@ -163,6 +174,8 @@ impl Session {
             next_txn: NextTxn::default(),
             prepared: FxHashMap::default(),
             next_statement: 1,
+            cursors: FxHashMap::default(),
+            tracked: Tracked::default(),
             named: FxHashMap::default(),
             plans: FrontPlans::default(),
             env,
@@ -211,6 +224,7 @@ impl Session {
         match next {
             Ok(Some(chunk)) => {
                 rows.rows += chunk.rows() as u64;
+                self.note_activity(|activity| activity.sent_rows = true);
                 Ok(Some(chunk))
             }
             Ok(None) => {
@@ -254,6 +268,7 @@ impl Session {
         };
         let name: Arc<str> = database.name.as_str().into();
         self.handle.set_database(Some(name.clone()));
+        self.tracked.schema = true;
         Arc::make_mut(&mut self.connection).database = Some(name);
         self.vars.put("character_set_database", database.charset.name());
         self.vars.put("collation_database", database.collation.name());
@@ -263,6 +278,7 @@ impl Session {
     /// The current database is gone.
     pub(crate) fn leave_database(&mut self) {
         self.handle.set_database(None);
+        self.tracked.schema = true;
         Arc::make_mut(&mut self.connection).database = None;
         self.vars.epoch += 1;
     }
@@ -271,6 +287,9 @@ impl Session {
     pub async fn reset(&mut self) {
         self.rollback().await;
         self.vars.reset(self.domain.globals());
+        self.vars.take_changed();
+        self.tracked = Tracked::default();
+        self.cursors.clear();
         self.prepared.clear();
         self.named.clear();
         self.user_vars.clear();
@@ -320,6 +339,12 @@ impl Session {
     pub fn warning_count(&self) -> u16 {
         let running = self.warnings.count();
         u16::try_from(if running > 0 { running } else { self.diagnostics.len() as u64 }).unwrap_or(u16::MAX)
+    }
+
+    /// `net_read_timeout`: how long a client may take between two packets of a file.
+    pub fn net_read_timeout(&self) -> std::time::Duration {
+        let seconds = crate::vars::find("net_read_timeout").and_then(|definition| self.vars.text(definition).parse().ok());
+        std::time::Duration::from_secs(seconds.unwrap_or(30))
     }
 
     /// The time zone TIMESTAMPs are shown in.

@@ -31,6 +31,7 @@ impl Session {
                         value => param_type(value, self.vars.hot.collation),
                     };
                     self.user_vars.set(name, value, ty);
+                    self.tracked.something = true;
                 }
                 SetItem::System { scope, name, value } => self.set_system(*scope, name, value).await?,
                 SetItem::Names { charset, collation } => self.set_names(charset.as_ref(), collation.as_ref())?,

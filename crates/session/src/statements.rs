@@ -53,7 +53,7 @@ impl Session {
             Stmt::Shutdown => self.domain.request_stop(),
             Stmt::LockTables(_) => return Err(Error::unsupported("LOCK TABLES")),
             Stmt::UnlockTables => {}
-            Stmt::LoadData(_) => return Err(Error::unsupported("LOAD DATA")),
+            Stmt::LoadData(load) => return Ok(StatementResult::LocalFile(Box::new(self.start_load(*load).await?))),
             Stmt::CreateDatabase(_)
             | Stmt::AlterDatabase(_)
             | Stmt::DropDatabase(_)

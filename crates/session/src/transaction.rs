@@ -18,7 +18,12 @@ use client::{CommitOptions, Isolation, Stage, Transaction, TxnOptions};
 use exec::{ReadTs, TxnHandle, dml::TableChanges};
 use types::mysql_error::{self, MysqlError};
 
-use crate::{Error, plan_cache::CachedPlan, session::Session};
+use crate::{
+    Error,
+    plan_cache::CachedPlan,
+    session::Session,
+    track::{self, Activity},
+};
 
 /// A transaction that outlives its statements.
 pub(crate) struct OpenTxn {
@@ -28,6 +33,10 @@ pub(crate) struct OpenTxn {
     pub read_only: bool,
     /// What it has done to the row counts of tables, for the statistics once it is committed.
     pub changes: RowChanges,
+    /// What clients that follow transactions are told it has done.
+    pub activity: Activity,
+    /// The statements that begin one like it.
+    pub characteristics: String,
     savepoints: Vec<Savepoint>,
 }
 
@@ -73,6 +82,9 @@ impl Session {
     pub(crate) async fn begin(&mut self, stmt: &parser::ast::BeginStmt) -> Result<(), Error> {
         self.commit().await?;
         self.open(stmt.pessimistic, stmt.read_only);
+        if let Some(open) = &mut self.txn {
+            open.characteristics.push_str(&track::start_transaction(stmt));
+        }
         if stmt.consistent_snapshot
             && let Some(open) = &self.txn
         {
@@ -84,6 +96,7 @@ impl Session {
 
     fn open(&mut self, pessimistic: Option<bool>, read_only: Option<bool>) {
         let next = std::mem::take(&mut self.next_txn);
+        let characteristics = next.as_statements();
         let hot = &self.vars.hot;
         let pessimistic = pessimistic.unwrap_or(hot.pessimistic);
         let isolation = next.isolation.unwrap_or(hot.isolation);
@@ -94,6 +107,8 @@ impl Session {
             isolation,
             read_only: read_only.or(next.read_only).unwrap_or(hot.read_only),
             changes: RowChanges::new(),
+            activity: Activity::default(),
+            characteristics,
             savepoints: Vec::new(),
         });
     }
@@ -103,6 +118,16 @@ impl Session {
         if self.txn.is_none() && !self.vars.hot.autocommit {
             self.open(None, None);
         }
+    }
+
+    /// Opens a transaction for a statement of many parts, if none is open. Whether it is the statement's own, to be ended with it.
+    pub(crate) fn open_for_statement(&mut self) -> bool {
+        self.open_implicitly();
+        if self.txn.is_some() {
+            return false;
+        }
+        self.open(Some(true), None);
+        true
     }
 
     /// Commits the open transaction, if there is one. On an error it is rolled back.

@@ -31,6 +31,7 @@ pub(crate) struct SessionTables {
     pub(crate) sees_all: bool,
     pub(crate) access: Arc<Access>,
     transport: Option<Transport>,
+    compression: Option<(&'static str, u8)>,
     /// Session values of all variables.
     variables: Vec<(&'static str, String)>,
 }
@@ -53,6 +54,7 @@ impl Session {
             sees_all: self.sees_all(),
             access: self.access.clone(),
             transport: self.client.transport.clone(),
+            compression: self.client.compression,
             variables,
         })
     }
@@ -119,8 +121,8 @@ impl RowProvider for SessionTables {
             "PROCESSLIST" => Some(self.processes()),
             "GLOBAL_VARIABLES" => Some(self.global_variables()),
             "SESSION_VARIABLES" => Some(self.variables.iter().map(|(name, value)| vec![text(*name), text(value.clone())]).collect()),
-            "GLOBAL_STATUS" => Some(self.status(None)),
-            "SESSION_STATUS" => Some(self.status(self.transport.as_ref())),
+            "GLOBAL_STATUS" => Some(self.status(None, None)),
+            "SESSION_STATUS" => Some(self.status(self.transport.as_ref(), self.compression)),
             _ => self.privilege_rows(&name),
         }
     }
@@ -141,10 +143,13 @@ impl SessionTables {
         global.map(|definition| vec![text(definition.name), text(self.domain.globals().get(definition))]).collect()
     }
 
-    /// Status variables; those of TLS are about one connection.
-    fn status(&self, transport: Option<&Transport>) -> Vec<Vec<Datum>> {
+    /// Status variables; those of TLS and compression are about one connection.
+    fn status(&self, transport: Option<&Transport>, compression: Option<(&str, u8)>) -> Vec<Vec<Datum>> {
         let (hits, misses) = self.domain.plans().hits_and_misses();
         let figures = [
+            ("Compression", if compression.is_some() { "ON" } else { "OFF" }.to_owned()),
+            ("Compression_algorithm", compression.map_or("", |(name, _)| name).to_owned()),
+            ("Compression_level", compression.map_or(0, |(_, level)| level).to_string()),
             ("Threads_connected", self.domain.connections().len().to_string()),
             ("Threads_running", self.domain.connections().running().to_string()),
             ("Uptime", self.domain.uptime().as_secs().to_string()),

@@ -1,12 +1,12 @@
 //! From a statement's result to packets.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use planner::physical::OutputColumn;
-use session::{Outcome, ResultRows, Session};
+use session::{Change, Outcome, ResultRows, Session};
 use types::{Chunk, FieldType, TimeZone, mysql_error::MysqlError};
 use wire::{
-    CapabilityFlags, ColumnDefinition, StatusFlags, Stream,
+    CapabilityFlags, ColumnDefinition, SessionChange, StatusFlags, Stream,
     packet::PacketWriter,
     result::{EncodedColumns, OkPacket, write_end_of_rows, write_ok},
     write_binary_row, write_text_row,
@@ -78,7 +78,7 @@ impl HeadCache {
 }
 
 /// How a column is announced to clients.
-fn definition(column: &OutputColumn) -> ColumnDefinition {
+pub fn definition(column: &OutputColumn) -> ColumnDefinition {
     ColumnDefinition {
         database: column.database.to_string(),
         table: column.table.to_string(),
@@ -91,6 +91,21 @@ fn definition(column: &OutputColumn) -> ColumnDefinition {
         flags: column.ty.protocol_flags(),
         decimals: column.ty.protocol_decimals(),
     }
+}
+
+/// What has changed in the session since the last answer, for clients that follow it.
+pub fn changes(session: &mut Session, capabilities: CapabilityFlags) -> Vec<SessionChange> {
+    if !capabilities.contains(CapabilityFlags::CLIENT_SESSION_TRACK) {
+        return Vec::new();
+    }
+    let changes = session.take_changes().into_iter().map(|change| match change {
+        Change::Variable { name, value } => SessionChange::Variable { name, value },
+        Change::Schema(name) => SessionChange::Schema(name),
+        Change::Something => SessionChange::Something,
+        Change::TransactionCharacteristics(statements) => SessionChange::TransactionCharacteristics(statements),
+        Change::TransactionState(letters) => SessionChange::TransactionState(letters),
+    });
+    changes.collect()
 }
 
 /// Everything an answer needs of its connection.
@@ -116,17 +131,15 @@ impl Answer<'_> {
     }
 
     /// Answers a statement without rows.
-    pub fn outcome(&mut self, session: &Session, outcome: &Outcome) {
-        let mut info = Vec::new();
-        if !outcome.info.is_empty() {
-            wire::cursor::put_lenenc_bytes(&mut info, outcome.info.as_bytes());
-        }
+    pub fn outcome(&mut self, session: &mut Session, outcome: &Outcome) {
+        let changes = changes(session, self.capabilities);
         let ok = OkPacket {
             affected_rows: outcome.affected_rows,
             last_insert_id: outcome.last_insert_id,
             status: self.status(session),
             warnings: session.warning_count(),
-            info: &info,
+            info: outcome.info.as_bytes(),
+            changes: &changes,
         };
         write_ok(self.writer, &ok);
     }
@@ -139,18 +152,58 @@ impl Answer<'_> {
         let mut next = session.fetch(&mut rows).await.map_err(Failure::Statement)?;
         head.write_head(self.writer, self.capabilities, self.status(session));
         while let Some(chunk) = next {
-            if let Err(error) = self.chunk(&chunk, &types, format, session.time_zone()).await {
+            if let Err(error) = self.chunk(&chunk, 0..chunk.rows(), &types, format, session.time_zone()).await {
                 Box::pin(session.abandon(rows)).await;
                 return Err(error.into());
             }
             next = session.fetch(&mut rows).await.map_err(Failure::Statement)?;
         }
-        write_end_of_rows(self.writer, self.capabilities, self.status(session), session.warning_count());
+        self.end_of_rows(session, StatusFlags::empty());
         Ok(())
     }
 
-    async fn chunk(&mut self, chunk: &Chunk, types: &[FieldType], format: RowFormat, zone: &TimeZone) -> Result<(), wire::Error> {
-        for row in 0..chunk.rows() {
+    /// Ends a result, or a part of one; `flags` say which.
+    pub fn end_of_rows(&mut self, session: &mut Session, flags: StatusFlags) {
+        let changes = changes(session, self.capabilities);
+        let (status, warnings) = (self.status(session) | flags, session.warning_count());
+        write_end_of_rows(self.writer, self.capabilities, &OkPacket { status, warnings, changes: &changes, ..OkPacket::default() });
+    }
+
+    /// Answers an execution with a cursor: columns, but no rows. They are fetched later ([`Answer::fetched`]).
+    pub async fn cursor(&mut self, session: &mut Session, statement: u32, rows: ResultRows) -> Result<(), Failure> {
+        let (_, head) = self.heads.get(&rows.columns);
+        session.open_cursor(statement, rows).await.map_err(Failure::Statement)?;
+        // One end stands for that of the columns and that of the rows.
+        head.write_head(self.writer, CapabilityFlags::CLIENT_DEPRECATE_EOF, StatusFlags::empty());
+        self.end_of_rows(session, StatusFlags::SERVER_STATUS_CURSOR_EXISTS);
+        Ok(())
+    }
+
+    /// Sends up to `wanted` rows of a statement's cursor.
+    pub async fn fetched(&mut self, session: &mut Session, statement: u32, wanted: usize) -> Result<(), Failure> {
+        let mut left = wanted;
+        while left > 0 {
+            let Some(fetched) = session.fetch_cursor(statement, left).await.map_err(Failure::Statement)? else {
+                self.end_of_rows(session, StatusFlags::SERVER_STATUS_LAST_ROW_SENT);
+                return Ok(());
+            };
+            let (types, _) = self.heads.get(&fetched.columns);
+            left -= fetched.rows.len();
+            self.chunk(&fetched.chunk, fetched.rows, &types, RowFormat::Binary, session.time_zone()).await?;
+        }
+        self.end_of_rows(session, StatusFlags::SERVER_STATUS_CURSOR_EXISTS);
+        Ok(())
+    }
+
+    async fn chunk(
+        &mut self,
+        chunk: &Chunk,
+        rows: Range<usize>,
+        types: &[FieldType],
+        format: RowFormat,
+        zone: &TimeZone,
+    ) -> Result<(), wire::Error> {
+        for row in rows {
             let out = self.writer.begin();
             match format {
                 RowFormat::Text => write_text_row(out, chunk, row, types, zone),

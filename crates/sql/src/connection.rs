@@ -5,18 +5,19 @@
 
 use std::{net::IpAddr, sync::Arc, time::Instant};
 
-use session::{ConnectionHandle, Domain, Session};
+use session::{ConnectionHandle, Domain, LocalLoad, Session, StatementResult};
 use tokio::net::TcpStream;
 use types::mysql_error::{self, MysqlError};
 use wire::{
     CapabilityFlags, StatusFlags, Stream,
+    compression::Compression,
     packet::{PacketReader, PacketWriter},
-    result::{OkPacket, write_error, write_ok},
+    result::{OkPacket, write_error, write_file_request, write_ok},
     tls::TlsAcceptor,
 };
 
 use crate::{
-    answer::HeadCache,
+    answer::{self, HeadCache, RowFormat},
     commands::{self, Next},
     handshake::{DigestCache, Failure, Handshake},
     metrics::Metrics,
@@ -55,6 +56,8 @@ pub struct Connection {
     pub session: Session,
     /// What both sides can do.
     pub capabilities: CapabilityFlags,
+    /// How packets are compressed.
+    pub compression: Option<Compression>,
     /// The protocol's side of prepared statements.
     pub prepared: PreparedStatements,
     /// Encoded heads of answers.
@@ -86,6 +89,7 @@ pub async fn serve(shared: Arc<Shared>, socket: TcpStream, peer: IpAddr) {
         tls: shared.tls.as_ref(),
         allow_empty_root_password: shared.allow_empty_root_password,
         transport: None,
+        compression: None,
         connection_id: handle.id().0,
         peer,
     };
@@ -115,6 +119,7 @@ pub async fn serve(shared: Arc<Shared>, socket: TcpStream, peer: IpAddr) {
             return;
         }
     };
+    let compression = handshake.compression;
     let database = info.database.clone();
     let mut session = Session::new(&shared.domain, handle.clone(), info);
     if let Some(database) = database
@@ -125,8 +130,22 @@ pub async fn serve(shared: Arc<Shared>, socket: TcpStream, peer: IpAddr) {
         session.close().await;
         return;
     }
+    let changes = answer::changes(&mut session, capabilities);
     let status = StatusFlags::from_bits_truncate(session.status_flags());
-    write_ok(&mut writer, &OkPacket { status, ..OkPacket::default() });
+    write_ok(&mut writer, &OkPacket { status, changes: &changes, ..OkPacket::default() });
+    if let Some(compression) = compression {
+        // This answer goes out as it is.
+        let agreed = async {
+            writer.flush(&mut stream).await?;
+            writer.set_compression(compression)?;
+            reader.set_compression(compression)
+        };
+        if let Err(error) = agreed.await {
+            tracing::debug!(connection = handle.id().0, %error, "connection ended");
+            session.close().await;
+            return;
+        }
+    }
     reader.set_limit(shared.domain.max_allowed_packet());
     let mut connection = Connection {
         stream,
@@ -134,6 +153,7 @@ pub async fn serve(shared: Arc<Shared>, socket: TcpStream, peer: IpAddr) {
         writer,
         session,
         capabilities,
+        compression,
         prepared: PreparedStatements::default(),
         heads: HeadCache::default(),
         handle,
@@ -157,27 +177,26 @@ impl Connection {
             self.handle.idle();
             self.writer.flush(&mut self.stream).await?;
             self.reader.restart_sequence();
-            let payload = tokio::select! {
+            let received = tokio::select! {
                 biased;
-                payload = self.reader.read(&mut self.stream) => payload,
+                received = self.reader.receive(&mut self.stream) => received,
                 () = self.handle.killed() => {
-                    self.writer.set_sequence(0);
+                    self.writer.restart_sequence();
                     write_error(&mut self.writer, &self.handle.kill_error());
                     return self.writer.flush(&mut self.stream).await;
                 }
             };
             let arrived = Instant::now();
-            let payload = match payload {
-                Ok(payload) => payload,
+            self.writer.follow(&self.reader);
+            match received {
+                Ok(()) => {}
                 Err(error @ (wire::Error::Closed | wire::Error::Io(_))) => return Err(error),
                 Err(error) => {
                     // The client is told; what follows on the socket cannot be trusted any more.
-                    self.writer.set_sequence(self.reader.next_sequence());
                     write_error(&mut self.writer, &error.to_mysql());
                     return self.writer.flush(&mut self.stream).await;
                 }
-            };
-            self.writer.set_sequence(1);
+            }
             let mut context = commands::Context {
                 shared,
                 stream: &mut self.stream,
@@ -188,11 +207,15 @@ impl Connection {
                 heads: &mut self.heads,
                 handle: &self.handle,
             };
-            let next = commands::run(&mut context, payload).await?;
+            let mut next = commands::run(&mut context, self.reader.payload()).await?;
+            while let Next::LoadFile { load, rest } = next {
+                next = Box::pin(self.load_file(shared, load, rest)).await?;
+            }
             shared.metrics.commands.inc();
             shared.metrics.latency.observe(arrived.elapsed().as_secs_f64());
             match next {
-                Next::Continue => {}
+                // A file was asked for above.
+                Next::Continue | Next::LoadFile { .. } => {}
                 Next::Close => return self.writer.flush(&mut self.stream).await,
                 Next::ChangeUser(payload) => {
                     if !Box::pin(self.change_user(shared, &payload)).await? {
@@ -203,10 +226,77 @@ impl Connection {
         }
     }
 
+    /// LOAD DATA LOCAL: asks the client for the file, and goes on with the statements behind it.
+    async fn load_file(&mut self, shared: &Shared, mut load: Box<LocalLoad>, rest: Vec<u8>) -> Result<Next, wire::Error> {
+        write_file_request(&mut self.writer, load.file_name().as_bytes());
+        self.writer.flush(&mut self.stream).await?;
+        self.reader.follow(&self.writer);
+        let limit = self.session.net_read_timeout();
+        let mut failure = None;
+        let end = loop {
+            let piece = tokio::select! {
+                biased;
+                piece = tokio::time::timeout(limit, self.reader.read(&mut self.stream)) => piece,
+                () = self.handle.killed() => break Err(self.handle.kill_error()),
+            };
+            match piece {
+                Ok(Ok([])) => break Ok(()),
+                Ok(Ok(_)) if failure.is_some() => {}
+                Ok(Ok(piece)) => failure = self.session.load_piece(&mut load, piece).await.err(),
+                Ok(Err(error @ (wire::Error::Closed | wire::Error::Io(_)))) => {
+                    self.session.abandon_load(*load).await;
+                    return Err(error);
+                }
+                // What follows on the socket cannot be trusted any more.
+                Ok(Err(error)) => break Err(error.to_mysql()),
+                Err(_) => {
+                    let message = "Got timeout reading communication packets";
+                    break Err(MysqlError::new(mysql_error::ER_NET_READ_INTERRUPTED, message));
+                }
+            }
+        };
+        self.writer.follow(&self.reader);
+        if let Err(error) = end {
+            self.session.abandon_load(*load).await;
+            write_error(&mut self.writer, &error);
+            return Ok(Next::Close);
+        }
+        let done = match failure {
+            Some(error) => Err(error),
+            None => self.session.finish_load(*load).await,
+        };
+        let mut context = self.context(shared);
+        match done {
+            Ok(outcome) => {
+                let more = commands::has_statement(&rest);
+                context.answer(StatementResult::Done(outcome), RowFormat::Text, more).await?;
+                if more {
+                    return commands::query(&mut context, &rest).await;
+                }
+            }
+            Err(error) => context.error(&error),
+        }
+        Ok(context.next())
+    }
+
+    /// What a command works with.
+    fn context<'a>(&'a mut self, shared: &'a Shared) -> commands::Context<'a> {
+        commands::Context {
+            shared,
+            stream: &mut self.stream,
+            writer: &mut self.writer,
+            session: &mut self.session,
+            capabilities: &mut self.capabilities,
+            prepared: &mut self.prepared,
+            heads: &mut self.heads,
+            handle: &self.handle,
+        }
+    }
+
     /// COM_CHANGE_USER: authenticates again and starts a fresh session. Whether the connection lives on.
     async fn change_user(&mut self, shared: &Shared, payload: &[u8]) -> Result<bool, wire::Error> {
         let response = wire::handshake::parse_change_user(payload, self.capabilities)?;
-        self.writer.set_sequence(self.reader.next_sequence());
+        self.writer.follow(&self.reader);
         let mut handshake = Handshake {
             stream: &mut self.stream,
             reader: &mut self.reader,
@@ -217,6 +307,7 @@ impl Connection {
             tls: None,
             allow_empty_root_password: shared.allow_empty_root_password,
             transport: self.session.transport().cloned(),
+            compression: self.compression,
             connection_id: self.handle.id().0,
             peer: self.peer,
         };
@@ -232,8 +323,9 @@ impl Connection {
                     write_error(&mut self.writer, &error);
                     return Ok(false);
                 }
+                let changes = answer::changes(&mut self.session, self.capabilities);
                 let status = StatusFlags::from_bits_truncate(self.session.status_flags());
-                write_ok(&mut self.writer, &OkPacket { status, ..OkPacket::default() });
+                write_ok(&mut self.writer, &OkPacket { status, changes: &changes, ..OkPacket::default() });
                 Ok(true)
             }
             Err(Failure::Refused(error)) => {

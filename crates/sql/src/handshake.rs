@@ -18,7 +18,8 @@ use wire::{
         caching_sha2::{self, CachedDigest},
         native,
     },
-    handshake::{Greeting, HandshakeResponse, SCRAMBLE_LEN, write_auth_more, write_auth_switch},
+    compression::{Algorithm, Compression},
+    handshake::{Greeting, HandshakeResponse, SCRAMBLE_LEN, server_capabilities, write_auth_more, write_auth_switch},
     packet::{PacketReader, PacketWriter},
     tls::{TlsAcceptor, TlsSession},
 };
@@ -87,6 +88,8 @@ pub struct Handshake<'a> {
     pub allow_empty_root_password: bool,
     /// TLS as it was agreed on.
     pub transport: Option<Transport>,
+    /// Compression as it was agreed on.
+    pub compression: Option<Compression>,
     /// The connection's id.
     pub connection_id: u64,
     /// Where the client comes from.
@@ -98,13 +101,14 @@ impl Handshake<'_> {
     pub async fn run(&mut self) -> Result<(CapabilityFlags, ClientInfo), Failure> {
         self.reader.set_limit(MAX_HANDSHAKE_PACKET);
         let scramble = auth::new_scramble();
+        let offered = self.offered();
         let greeting = Greeting {
             version: self.domain.server_version(),
             connection_id: self.connection_id,
             scramble: &scramble,
             collation: DEFAULT_COLLATION,
             plugin: DEFAULT_PLUGIN.name(),
-            tls: self.tls.is_some(),
+            capabilities: offered,
         };
         greeting.write(self.writer.begin());
         self.writer.finish();
@@ -123,10 +127,27 @@ impl Handshake<'_> {
             self.transport = Some(transport(agreed));
             payload = self.reader.read(self.stream).await?;
         }
-        let response = HandshakeResponse::parse(payload)?;
-        self.writer.set_sequence(self.reader.next_sequence());
+        let mut response = HandshakeResponse::parse(payload)?;
+        self.writer.follow(self.reader);
+        response.capabilities &= offered;
+        self.compression = response.compression();
+        if self.compression.is_none() && !self.domain.allows_compression("uncompressed") {
+            return Err(Failure::Refused(MysqlError::new(
+                mysql_error::ER_WRONG_COMPRESSION_ALGORITHM_CLIENT,
+                "Invalid compression algorithm 'uncompressed'.",
+            )));
+        }
         let account = self.authenticate(&response, scramble).await?;
         Ok((response.capabilities, self.client_info(response, &account)?))
+    }
+
+    /// What clients are told the server can do.
+    fn offered(&self) -> CapabilityFlags {
+        let mut offered = server_capabilities();
+        offered.set(CapabilityFlags::CLIENT_SSL, self.tls.is_some());
+        offered.set(CapabilityFlags::CLIENT_COMPRESS, self.domain.allows_compression(Algorithm::Zlib.name()));
+        offered.set(CapabilityFlags::CLIENT_ZSTD_COMPRESSION_ALGORITHM, self.domain.allows_compression(Algorithm::Zstd.name()));
+        offered
     }
 
     /// COM_CHANGE_USER: the client always has to answer a fresh scramble, in the plugin of the account.
@@ -159,6 +180,8 @@ impl Handshake<'_> {
             found_rows: response.capabilities.contains(CapabilityFlags::CLIENT_FOUND_ROWS),
             interactive: response.capabilities.contains(CapabilityFlags::CLIENT_INTERACTIVE),
             multi_statements: response.capabilities.contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS),
+            local_files: response.capabilities.contains(CapabilityFlags::CLIENT_LOCAL_FILES),
+            compression: self.compression.map(|agreed| (agreed.algorithm.name(), agreed.level)),
             attributes: response.attributes,
             transport: self.transport.clone(),
         })
@@ -248,9 +271,9 @@ impl Handshake<'_> {
     async fn ask(&mut self) -> Result<Vec<u8>, Failure> {
         self.writer.flush(self.stream).await?;
         // Sequence numbers count the packets of both directions.
-        self.reader.set_sequence(self.writer.next_sequence());
+        self.reader.follow(self.writer);
         let answer = self.reader.read(self.stream).await?.to_vec();
-        self.writer.set_sequence(self.reader.next_sequence());
+        self.writer.follow(self.reader);
         Ok(answer)
     }
 

@@ -219,6 +219,8 @@ error_codes! {
     ER_NET_PACKET_TOO_LARGE = 1153 "08S01";
     /// Got packets out of order.
     ER_NET_PACKETS_OUT_OF_ORDER = 1156 "08S01";
+    /// A compressed packet cannot be uncompressed.
+    ER_NET_UNCOMPRESS_ERROR = 1157 "08S01";
     /// Read error on the connection.
     ER_NET_READ_ERROR = 1158 "08S01";
     /// Read timeout on the connection.
@@ -521,6 +523,12 @@ error_codes! {
     ER_INVALID_USER_ATTRIBUTE_JSON = 4068 "HY000";
     /// A connection that is not encrypted, where all must be.
     ER_SECURE_TRANSPORT_REQUIRED = 3159 "HY000";
+    /// The client does not compress as the server wants it.
+    ER_WRONG_COMPRESSION_ALGORITHM_CLIENT = 3922 "HY000";
+    /// LOAD DATA LOCAL is switched off.
+    ER_CLIENT_LOCAL_FILES_DISABLED = 3948 "42000";
+    /// FIELDS ENCLOSED BY or ESCAPED BY of several characters.
+    ER_WRONG_FIELD_TERMINATORS = 1083 "42000";
     /// An operation on accounts failed.
     ER_CANNOT_USER = 1396 "HY000";
     /// Transaction characteristics cannot change inside a transaction.

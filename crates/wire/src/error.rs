@@ -31,6 +31,9 @@ pub enum Error {
         /// The limit in bytes.
         limit: usize,
     },
+    /// A compressed frame does not hold what it claims.
+    #[error("a compressed packet cannot be uncompressed")]
+    Compression,
     /// A command byte nobody has defined, or that this server does not serve.
     #[error("unknown command {0:#04x}")]
     UnknownCommand(u8),
@@ -49,6 +52,7 @@ impl Error {
             Error::PacketTooLarge { .. } => {
                 MysqlError::new(mysql_error::ER_NET_PACKET_TOO_LARGE, "Got a packet bigger than 'max_allowed_packet' bytes")
             }
+            Error::Compression => MysqlError::new(mysql_error::ER_NET_UNCOMPRESS_ERROR, "Couldn't uncompress communication packet"),
             Error::UnknownCommand(_) => MysqlError::new(mysql_error::ER_UNKNOWN_COM_ERROR, "Unknown command"),
             Error::OldProtocol => MysqlError::new(
                 mysql_error::ER_NOT_SUPPORTED_AUTH_MODE,

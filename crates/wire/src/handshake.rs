@@ -11,18 +11,20 @@
 
 use mysql_common::constants::{CapabilityFlags, StatusFlags};
 
-use crate::{Error, cursor::Cursor};
+use crate::{Error, compression::Compression, cursor::Cursor};
 
 /// Length of the scramble.
 pub const SCRAMBLE_LEN: usize = 20;
 
-/// What this server can do; TLS besides, if it has a certificate.
+/// What this server can do; TLS besides, if it has a certificate, and compression as far as it is allowed.
 pub fn server_capabilities() -> CapabilityFlags {
     CapabilityFlags::CLIENT_LONG_PASSWORD
         | CapabilityFlags::CLIENT_FOUND_ROWS
         | CapabilityFlags::CLIENT_LONG_FLAG
         | CapabilityFlags::CLIENT_CONNECT_WITH_DB
+        | CapabilityFlags::CLIENT_COMPRESS
         | CapabilityFlags::CLIENT_ODBC
+        | CapabilityFlags::CLIENT_LOCAL_FILES
         | CapabilityFlags::CLIENT_IGNORE_SPACE
         | CapabilityFlags::CLIENT_PROTOCOL_41
         | CapabilityFlags::CLIENT_INTERACTIVE
@@ -37,7 +39,9 @@ pub fn server_capabilities() -> CapabilityFlags {
         | CapabilityFlags::CLIENT_CONNECT_ATTRS
         | CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
         | CapabilityFlags::CLIENT_CAN_HANDLE_EXPIRED_PASSWORDS
+        | CapabilityFlags::CLIENT_SESSION_TRACK
         | CapabilityFlags::CLIENT_DEPRECATE_EOF
+        | CapabilityFlags::CLIENT_ZSTD_COMPRESSION_ALGORITHM
 }
 
 /// The first packet of a connection.
@@ -53,16 +57,14 @@ pub struct Greeting<'a> {
     pub collation: u8,
     /// The plugin the scramble is meant for.
     pub plugin: &'a str,
-    /// Whether TLS is offered.
-    pub tls: bool,
+    /// What is offered: all or a part of [`server_capabilities`], and TLS.
+    pub capabilities: CapabilityFlags,
 }
 
 impl Greeting<'_> {
     /// Appends the packet's payload.
     pub fn write(&self, out: &mut Vec<u8>) {
-        let mut capabilities = server_capabilities();
-        capabilities.set(CapabilityFlags::CLIENT_SSL, self.tls);
-        let capabilities = capabilities.bits();
+        let capabilities = self.capabilities.bits();
         out.push(10);
         out.extend_from_slice(self.version.as_bytes());
         out.push(0);
@@ -99,6 +101,8 @@ pub struct HandshakeResponse {
     pub plugin: Option<String>,
     /// Connection attributes (`_client_name`, `program_name`, …).
     pub attributes: Vec<(String, String)>,
+    /// The level of zstd the client wants; 0 if it does not say.
+    pub zstd_level: u8,
 }
 
 impl HandshakeResponse {
@@ -137,7 +141,19 @@ impl HandshakeResponse {
             true => parse_attributes(cursor.lenenc_bytes(WHAT)?)?,
             false => Vec::new(),
         };
-        Ok(Self { capabilities, collation, user, auth_response, database, plugin, attributes })
+        let zstd = capabilities.contains(CapabilityFlags::CLIENT_ZSTD_COMPRESSION_ALGORITHM);
+        let zstd_level = if zstd && !cursor.is_empty() { cursor.u8(WHAT)? } else { 0 };
+        Ok(Self { capabilities, collation, user, auth_response, database, plugin, attributes, zstd_level })
+    }
+
+    /// How packets behind the handshake are compressed. A client that offers both algorithms gets zlib, as from MySQL.
+    pub fn compression(&self) -> Option<Compression> {
+        if self.capabilities.contains(CapabilityFlags::CLIENT_COMPRESS) {
+            return Some(Compression::zlib());
+        }
+        let zstd = self.capabilities.contains(CapabilityFlags::CLIENT_ZSTD_COMPRESSION_ALGORITHM);
+        // 3 is what zstd and MySQL's clients take when nothing is said.
+        zstd.then(|| Compression::zstd(if self.zstd_level == 0 { 3 } else { self.zstd_level }))
     }
 
     /// Whether `payload` asks for TLS before the real response.
@@ -174,7 +190,7 @@ pub fn parse_change_user(payload: &[u8], capabilities: CapabilityFlags) -> Resul
         true => parse_attributes(cursor.lenenc_bytes(WHAT)?)?,
         false => Vec::new(),
     };
-    Ok(HandshakeResponse { capabilities, collation, user, auth_response, database, plugin, attributes })
+    Ok(HandshakeResponse { capabilities, collation, user, auth_response, database, plugin, attributes, zstd_level: 0 })
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -212,12 +228,17 @@ mod tests {
     #[test]
     fn response_with_everything_is_read() {
         let capabilities = server_capabilities();
-        let payload = response(capabilities, b"root\0\x03abcsbtest\0mysql_native_password\0\x07\x03key\x02vv");
-        let got = HandshakeResponse::parse(&payload).expect("valid");
+        let payload = response(capabilities, b"root\0\x03abcsbtest\0mysql_native_password\0\x07\x03key\x02vv\x09");
+        let mut got = HandshakeResponse::parse(&payload).expect("valid");
         assert_eq!((got.user.as_str(), got.auth_response.as_slice(), got.collation), ("root", &b"abc"[..], 45));
         assert_eq!(got.database.as_deref(), Some("sbtest"));
         assert_eq!(got.plugin.as_deref(), Some("mysql_native_password"));
         assert_eq!(got.attributes, [("key".to_owned(), "vv".to_owned())]);
+        assert_eq!(got.compression(), Some(Compression::zlib()), "zlib goes before zstd");
+        got.capabilities.remove(CapabilityFlags::CLIENT_COMPRESS);
+        assert_eq!(got.compression(), Some(Compression::zstd(9)));
+        got.capabilities.remove(CapabilityFlags::CLIENT_ZSTD_COMPRESSION_ALGORITHM);
+        assert_eq!(got.compression(), None);
     }
 
     #[test]

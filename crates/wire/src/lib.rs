@@ -1,8 +1,9 @@
 //! The MySQL client/server protocol, server side: packets, handshake, authentication, commands, results. No SQL.
 //!
 //! ```text
-//!   Stream (socket or TLS) ── PacketReader ──► payload ──► Command / HandshakeResponse / execute parameters
-//!   Stream (socket or TLS) ◄─ PacketWriter ◄── payload ◄── OK, ERR, column definitions, text and binary rows
+//!   Stream (socket or TLS) ── [frames] ── PacketReader ──► payload ──► Command / HandshakeResponse / execute parameters
+//!   Stream (socket or TLS) ◄─ [frames] ◄─ PacketWriter ◄── payload ◄── OK, ERR, column definitions, text and binary rows
+//!                             compressed, if agreed on
 //! ```
 //!
 //! Invariants:
@@ -12,12 +13,13 @@
 //!   one `write` system call.
 //! - Sequence numbers restart with every command and count the packets of both directions.
 //!
-//! Left out on purpose: compression (it wraps the stream below the packets, as TLS does), and everything that knows SQL.
+//! Left out on purpose: everything that knows SQL.
 //!
 //! Source: MySQL 8.0 source documentation, "Client/Server Protocol".
 
 pub mod auth;
 pub mod command;
+pub mod compression;
 pub mod cursor;
 mod error;
 pub mod handshake;
@@ -25,6 +27,7 @@ pub mod packet;
 pub mod params;
 pub mod result;
 mod row;
+mod session_change;
 mod stream;
 pub mod tls;
 
@@ -32,4 +35,5 @@ pub use error::Error;
 pub use mysql_common::constants::{CapabilityFlags, StatusFlags};
 pub use result::ColumnDefinition;
 pub use row::{write_binary_row, write_text_row};
+pub use session_change::SessionChange;
 pub use stream::Stream;

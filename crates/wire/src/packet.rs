@@ -10,7 +10,10 @@
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use crate::Error;
+use crate::{
+    Error,
+    compression::{Compression, FrameReader, FrameWriter},
+};
 
 /// Length of a packet's header.
 const HEADER: usize = 4;
@@ -32,14 +35,18 @@ pub struct PacketReader {
     end: usize,
     /// Payloads that came in several packets are put together here.
     joined: Vec<u8>,
+    /// Where in the buffer the last payload lies; none when it was put together.
+    last: Option<(usize, usize)>,
     limit: usize,
     sequence: u8,
+    /// Takes apart what arrives compressed.
+    frames: Option<Box<FrameReader>>,
 }
 
 impl PacketReader {
     /// A reader that refuses payloads over `limit` bytes (`max_allowed_packet`).
     pub fn new(limit: usize) -> Self {
-        Self { buffer: vec![0; INITIAL], start: 0, end: 0, joined: Vec::new(), limit, sequence: 0 }
+        Self { buffer: vec![0; INITIAL], start: 0, end: 0, joined: Vec::new(), last: None, limit, sequence: 0, frames: None }
     }
 
     /// Changes the largest payload accepted.
@@ -47,14 +54,31 @@ impl PacketReader {
         self.limit = limit;
     }
 
+    /// What arrives from now on is compressed.
+    pub fn set_compression(&mut self, compression: Compression) -> Result<(), Error> {
+        self.frames = Some(Box::new(FrameReader::new(compression.algorithm)?));
+        Ok(())
+    }
+
     /// Expects the first packet of a command next: its sequence number is zero.
     pub fn restart_sequence(&mut self) {
         self.sequence = 0;
+        if let Some(frames) = &mut self.frames {
+            frames.set_sequence(0);
+        }
     }
 
     /// Expects `sequence` next.
     pub fn set_sequence(&mut self, sequence: u8) {
         self.sequence = sequence;
+    }
+
+    /// Expects the answer to what `writer` has sent.
+    pub fn follow(&mut self, writer: &PacketWriter) {
+        self.sequence = writer.sequence;
+        if let (Some(ours), Some(theirs)) = (&mut self.frames, &writer.frames) {
+            ours.set_sequence(theirs.next_sequence());
+        }
     }
 
     /// The sequence number an answer to the last packet carries.
@@ -70,7 +94,7 @@ impl PacketReader {
     /// Takes the bytes that have arrived and belong to no packet: another protocol begins (TLS).
     pub fn take_buffered(&mut self) -> Vec<u8> {
         let bytes = self.buffer[self.start..self.end].to_vec();
-        (self.start, self.end) = (0, 0);
+        (self.start, self.end, self.last) = (0, 0, None);
         bytes
     }
 
@@ -78,13 +102,30 @@ impl PacketReader {
     ///
     /// Dropping the future before it is ready loses nothing but the packet in progress; a connection is closed then.
     pub async fn read<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> Result<&[u8], Error> {
+        self.receive(stream).await?;
+        Ok(self.payload())
+    }
+
+    /// The payload that was received last.
+    #[inline]
+    pub fn payload(&self) -> &[u8] {
+        match self.last {
+            Some((at, len)) => &self.buffer[at..at + len],
+            None => &self.joined,
+        }
+    }
+
+    /// [`PacketReader::read`] for callers that look at the reader before they look at the payload.
+    pub async fn receive<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> Result<(), Error> {
+        self.last = None;
         self.joined.clear();
         if self.joined.capacity() > KEEP {
             self.joined = Vec::new();
         }
         let (at, len) = self.read_one(stream).await?;
         if len < MAX_PAYLOAD {
-            return Ok(&self.buffer[at..at + len]);
+            self.last = Some((at, len));
+            return Ok(());
         }
         self.joined.extend_from_slice(&self.buffer[at..at + len]);
         loop {
@@ -94,7 +135,7 @@ impl PacketReader {
             }
             self.joined.extend_from_slice(&self.buffer[at..at + len]);
             if len < MAX_PAYLOAD {
-                return Ok(&self.joined);
+                return Ok(());
             }
         }
     }
@@ -105,7 +146,7 @@ impl PacketReader {
         let header = &self.buffer[self.start..self.start + HEADER];
         let len = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
         let got = header[3];
-        if got != self.sequence {
+        if got != self.sequence && self.frames.is_none() {
             return Err(Error::OutOfOrder { expected: self.sequence, got });
         }
         self.sequence = self.sequence.wrapping_add(1);
@@ -126,7 +167,24 @@ impl PacketReader {
         }
         self.make_room(wanted);
         while self.end - self.start < wanted {
-            let n = stream.read(&mut self.buffer[self.end..]).await?;
+            let n = match &mut self.frames {
+                None => stream.read(&mut self.buffer[self.end..]).await?,
+                Some(frames) => match frames.read(stream).await {
+                    Ok(plain) => {
+                        let end = self.end + plain.len();
+                        if self.buffer.len() < end {
+                            self.buffer.resize(end, 0);
+                        }
+                        self.buffer[self.end..end].copy_from_slice(plain);
+                        if plain.is_empty() {
+                            continue;
+                        }
+                        plain.len()
+                    }
+                    Err(Error::Closed) => 0,
+                    Err(error) => return Err(error),
+                },
+            };
             if n == 0 {
                 return Err(if self.start == self.end { Error::Closed } else { Error::Io(std::io::ErrorKind::UnexpectedEof.into()) });
             }
@@ -159,11 +217,13 @@ pub struct PacketWriter {
     /// Where the packet in progress begins.
     open: usize,
     sequence: u8,
+    /// Compresses what is sent.
+    frames: Option<Box<FrameWriter>>,
 }
 
 impl Default for PacketWriter {
     fn default() -> Self {
-        Self { buffer: Vec::with_capacity(INITIAL), open: 0, sequence: 0 }
+        Self { buffer: Vec::with_capacity(INITIAL), open: 0, sequence: 0, frames: None }
     }
 }
 
@@ -171,6 +231,29 @@ impl PacketWriter {
     /// Numbers the next packet `sequence`.
     pub fn set_sequence(&mut self, sequence: u8) {
         self.sequence = sequence;
+    }
+
+    /// What is sent from now on is compressed.
+    pub fn set_compression(&mut self, compression: Compression) -> Result<(), Error> {
+        self.frames = Some(Box::new(FrameWriter::new(compression)?));
+        Ok(())
+    }
+
+    /// Answers what `reader` has read: numbers go on from there.
+    #[inline]
+    pub fn follow(&mut self, reader: &PacketReader) {
+        self.sequence = reader.sequence;
+        if let (Some(ours), Some(theirs)) = (&mut self.frames, &reader.frames) {
+            ours.set_sequence(theirs.next_sequence());
+        }
+    }
+
+    /// Speaks unasked: numbers start from zero.
+    pub fn restart_sequence(&mut self) {
+        self.sequence = 0;
+        if let Some(frames) = &mut self.frames {
+            frames.set_sequence(0);
+        }
     }
 
     /// The number of the next packet.
@@ -243,7 +326,10 @@ impl PacketWriter {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        stream.write_all(&self.buffer).await?;
+        match &mut self.frames {
+            None => stream.write_all(&self.buffer).await?,
+            Some(frames) => stream.write_all(frames.pack(&self.buffer)?).await?,
+        }
         // TLS may keep what the socket did not take; a socket keeps nothing.
         stream.flush().await?;
         self.buffer.clear();
@@ -286,6 +372,35 @@ mod tests {
     async fn payload_over_the_limit_is_refused_before_it_is_read() {
         assert!(matches!(round_trip(vec![0; 2000], 1000).await, Err(Error::PacketTooLarge { limit: 1000 })));
         assert!(matches!(round_trip(vec![0; MAX_PAYLOAD + 5], MAX_PAYLOAD + 1).await, Err(Error::PacketTooLarge { .. })));
+    }
+
+    #[tokio::test]
+    async fn packets_cross_frames_and_numbers_of_frames_go_on_in_the_answer() {
+        for compression in [Compression::zlib(), Compression::zstd(3)] {
+            let (mut writer, mut reader) = (PacketWriter::default(), PacketReader::new(1 << 30));
+            writer.set_compression(compression).expect("a context");
+            reader.set_compression(compression).expect("a context");
+            let mut wire = Vec::new();
+            let large: Vec<u8> = (0..MAX_PAYLOAD + 9).map(|i| (i / 1000) as u8).collect();
+            for payload in [&b"SELECT 1"[..], &large] {
+                writer.begin().extend_from_slice(payload);
+                writer.finish();
+                writer.flush(&mut wire).await.expect("a Vec takes everything");
+            }
+            let mut stream = &wire[..];
+            assert_eq!(reader.read(&mut stream).await.expect("readable"), b"SELECT 1");
+            assert!(reader.read(&mut stream).await.expect("readable") == large);
+            assert!(stream.is_empty());
+            let mut answer = PacketWriter::default();
+            answer.set_compression(compression).expect("a context");
+            answer.follow(&reader);
+            answer.begin().push(0);
+            answer.finish();
+            let mut sent = Vec::new();
+            answer.flush(&mut sent).await.expect("a Vec takes everything");
+            // One frame for the first packet, two for the second; three packets.
+            assert_eq!(sent, [5, 0, 0, 3, 0, 0, 0, 1, 0, 0, 3, 0]);
+        }
     }
 
     #[tokio::test]

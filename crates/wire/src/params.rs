@@ -11,6 +11,8 @@ use types::{Datum, Decimal, Duration, Time, TimeKind, TimeParts};
 use crate::{ColumnDefinition, Error, cursor::Cursor};
 
 const WHAT: &str = "statement parameters";
+/// Hours of the longest TIME.
+const MAX_HOURS: u64 = 838;
 
 /// Type of a parameter as the client declared it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +135,10 @@ fn duration(cursor: &mut Cursor<'_>) -> Result<Datum, Error> {
     let days = u64::from(cursor.u32(WHAT)?);
     let (hours, minutes, seconds) = (u64::from(cursor.u8(WHAT)?), u64::from(cursor.u8(WHAT)?), u64::from(cursor.u8(WHAT)?));
     let micro = if len == 12 { cursor.u32(WHAT)? } else { 0 };
+    if days * 24 + hours > MAX_HOURS {
+        // As in MySQL, which cuts times of day that are too long to the longest.
+        return Ok(Datum::Duration(Duration::max_value(negative, 0)));
+    }
     Duration::from_parts(negative, days * 24 + hours, minutes, seconds, micro, if len == 12 { 6 } else { 0 })
         .map(Datum::Duration)
         .ok_or(Error::Malformed { what: WHAT })
@@ -160,6 +166,13 @@ mod tests {
         let long = [Some(b"pieces".to_vec())];
         let values = decode(&payload, 2, &mut Vec::new(), &long).expect("valid");
         assert_eq!(values, [Datum::Bytes(b"pieces".to_vec()), Datum::UInt(200)]);
+    }
+
+    #[test]
+    fn times_that_are_too_long_become_the_longest() {
+        let payload = [0, 1, 0x0b, 0, 8, 1, 35, 0, 0, 0, 1, 0, 1];
+        let values = decode(&payload, 1, &mut Vec::new(), &[]).expect("valid");
+        assert_eq!(values, [Datum::Duration(Duration::max_value(true, 0))]);
     }
 
     proptest! {

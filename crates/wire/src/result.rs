@@ -12,6 +12,7 @@ use types::mysql_error::MysqlError;
 use crate::{
     cursor::{put_lenenc_bytes, put_lenenc_int},
     packet::PacketWriter,
+    session_change::SessionChange,
 };
 
 /// What an OK packet reports.
@@ -27,6 +28,8 @@ pub struct OkPacket<'a> {
     pub warnings: u16,
     /// Text for people (`Rows matched: …`).
     pub info: &'a [u8],
+    /// What has changed in the session; for clients with `CLIENT_SESSION_TRACK` only.
+    pub changes: &'a [SessionChange],
 }
 
 /// Writes an OK packet.
@@ -39,9 +42,18 @@ fn put_ok(out: &mut Vec<u8>, header: u8, ok: &OkPacket<'_>) {
     out.push(header);
     put_lenenc_int(out, ok.affected_rows);
     put_lenenc_int(out, ok.last_insert_id);
-    out.extend_from_slice(&ok.status.bits().to_le_bytes());
+    let mut status = ok.status;
+    status.set(StatusFlags::SERVER_SESSION_STATE_CHANGED, !ok.changes.is_empty());
+    out.extend_from_slice(&status.bits().to_le_bytes());
     out.extend_from_slice(&ok.warnings.to_le_bytes());
-    out.extend_from_slice(ok.info);
+    if !ok.info.is_empty() || !ok.changes.is_empty() {
+        put_lenenc_bytes(out, ok.info);
+    }
+    if !ok.changes.is_empty() {
+        let mut encoded = Vec::new();
+        ok.changes.iter().for_each(|change| change.put(&mut encoded));
+        put_lenenc_bytes(out, &encoded);
+    }
 }
 
 /// Writes an ERR packet.
@@ -61,14 +73,22 @@ pub fn write_error(writer: &mut PacketWriter, error: &MysqlError) {
     writer.finish();
 }
 
-/// Ends a result set, or (to clients without `CLIENT_DEPRECATE_EOF`) its column definitions.
-pub fn write_end_of_rows(writer: &mut PacketWriter, capabilities: CapabilityFlags, status: StatusFlags, warnings: u16) {
+/// Ends a result set. Clients without `CLIENT_DEPRECATE_EOF` get status and warnings only.
+pub fn write_end_of_rows(writer: &mut PacketWriter, capabilities: CapabilityFlags, ok: &OkPacket<'_>) {
     if capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF) {
-        put_ok(writer.begin(), 0xfe, &OkPacket { status, warnings, ..OkPacket::default() });
+        put_ok(writer.begin(), 0xfe, ok);
         writer.finish();
     } else {
-        write_eof(writer, status, warnings);
+        write_eof(writer, ok.status, ok.warnings);
     }
+}
+
+/// Asks the client for a file (LOAD DATA LOCAL): it answers with the content, packet by packet, and an empty packet.
+pub fn write_file_request(writer: &mut PacketWriter, name: &[u8]) {
+    let out = writer.begin();
+    out.push(0xfb);
+    out.extend_from_slice(name);
+    writer.finish();
 }
 
 /// Writes a plain EOF packet.
@@ -162,6 +182,17 @@ impl EncodedColumns {
         self.write_definitions(writer, capabilities, status);
     }
 
+    /// Writes a single definition as COM_FIELD_LIST answers it: with the column's default behind it.
+    pub fn write_field(&self, writer: &mut PacketWriter, default: Option<&[u8]>) {
+        let out = writer.begin();
+        out.extend_from_slice(&self.payloads);
+        match default {
+            Some(text) => put_lenenc_bytes(out, text),
+            None => out.push(0xfb),
+        }
+        writer.finish();
+    }
+
     /// Writes the definitions alone, as the answer to a prepare needs them; nothing for no columns.
     pub fn write_definitions(&self, writer: &mut PacketWriter, capabilities: CapabilityFlags, status: StatusFlags) {
         let mut start = 0;
@@ -203,8 +234,14 @@ mod tests {
 
     #[tokio::test]
     async fn ok_and_error_packets_have_the_documented_layout() {
-        let ok = OkPacket { affected_rows: 2, last_insert_id: 300, status: StatusFlags::SERVER_STATUS_AUTOCOMMIT, warnings: 1, info: b"" };
+        let status = StatusFlags::SERVER_STATUS_AUTOCOMMIT;
+        let ok = OkPacket { affected_rows: 2, last_insert_id: 300, status, warnings: 1, ..OkPacket::default() };
         assert_eq!(sent(|w| write_ok(w, &ok)).await, [9, 0, 0, 1, 0, 2, 0xfc, 0x2c, 1, 2, 0, 1, 0]);
+        let told = OkPacket { info: b"hi", ..ok };
+        assert_eq!(sent(|w| write_ok(w, &told)).await[12..], [0, 2, b'h', b'i']);
+        let changes = [SessionChange::Schema("d".to_owned())];
+        let changed = OkPacket { changes: &changes, ..told };
+        assert_eq!(sent(|w| write_ok(w, &changed)).await[9..], [2, 0x40, 1, 0, 2, b'h', b'i', 4, 1, 2, 1, b'd']);
         let error = MysqlError::new(types::mysql_error::ER_PARSE_ERROR, "x");
         assert_eq!(sent(|w| write_error(w, &error)).await, b"\x0a\0\0\x01\xff\x28\x04#42000x");
     }

@@ -53,7 +53,7 @@ pub(crate) fn layout_types(table: &TableInfo) -> Vec<FieldType> {
 pub(crate) fn store_checked(converter: &Converter<'_>, value: Datum, column: &ColumnInfo, row: u64, single_row: bool) -> Result<Datum> {
     let value = converter.store(value, column, row)?;
     if value.is_null() && column.ty.not_null {
-        return converter.replace_null(column, single_row);
+        return converter.replace_null(column, row, single_row);
     }
     Ok(value)
 }

@@ -72,8 +72,11 @@ impl<'c> Converter<'c> {
     }
 
     /// What stands for NULL in a NOT NULL column, or the error. `single_row`: an INSERT of one row refuses NULL even when not strict.
-    pub fn replace_null(&self, column: &ColumnInfo, single_row: bool) -> Result<Datum> {
-        let error = Error::NotNull { column: column.name.clone() };
+    pub fn replace_null(&self, column: &ColumnInfo, row: u64, single_row: bool) -> Result<Datum> {
+        let error = match self.ctx.loaded_rows {
+            Some(_) => Error::NullLoaded { column: column.name.clone(), row },
+            None => Error::NotNull { column: column.name.clone() },
+        };
         if self.strict || (single_row && !self.ignore) {
             return Err(error);
         }

@@ -112,7 +112,7 @@ impl<'p> Inserter<'p> {
             converter: Converter::new(ctx, plan.ignore),
             auto_column: plan.table.auto_increment_column().map(|column| column.offset),
             single_row: false,
-            row_number: 0,
+            row_number: ctx.loaded_rows.unwrap_or(0),
             affected: Affected::default(),
             first_generated: None,
             last_explicit: 0,

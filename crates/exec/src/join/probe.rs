@@ -7,7 +7,7 @@
 //!   end of the chunk: unmatched rows (LeftOuter), or the verdicts (Semi, AntiSemi, Mark)
 //! ```
 //!
-//! Invariant: for a probe row of a semi join the search ends with its first match.
+//! Invariants: for a probe row of a semi join the search ends with its first match; wide rows come in chunks of fewer.
 
 use copr::sort_key::chunk_of;
 use copr::sort_key::{KeyRows, push_group_key};
@@ -19,6 +19,7 @@ use crate::Result;
 use crate::join::build_table::{BuildTable, END};
 use crate::join::null_aware::Unmatched;
 use crate::join::shape::JoinShape;
+use crate::operator::CHUNK_BYTES;
 
 /// A chunk being probed.
 pub(crate) struct Probe {
@@ -53,8 +54,9 @@ impl Probe {
 
     /// The next output chunk; `None` when this probe is done.
     pub(crate) fn next(&mut self, shape: &JoinShape, table: &mut BuildTable, chunk_rows: usize, ctx: &EvalCtx) -> Result<Option<Chunk>> {
+        let limit = self.pair_limit(table, chunk_rows);
         while !self.finished {
-            let (probe_rows, build_rows) = self.collect_pairs(shape, table, chunk_rows);
+            let (probe_rows, build_rows) = self.collect_pairs(shape, table, limit);
             if probe_rows.is_empty() {
                 self.finished = true;
                 return self.verdicts(shape, table, ctx);
@@ -64,6 +66,12 @@ impl Probe {
             }
         }
         Ok(None)
+    }
+
+    /// How many pairs make a chunk of some mebibytes.
+    fn pair_limit(&self, table: &BuildTable, chunk_rows: usize) -> usize {
+        let mean_bytes = |chunk: &Chunk| chunk.memory_bytes() / chunk.rows().max(1);
+        (CHUNK_BYTES / (mean_bytes(&self.chunk) + mean_bytes(&table.rows)).max(1)).clamp(1, chunk_rows)
     }
 
     fn wants_first_match_only(shape: &JoinShape) -> bool {

@@ -118,7 +118,7 @@ pub enum SelectItem {
 
 impl SelectItem {
     /// The name MySQL gives the result column of an expression: its alias, else the column's own name, else the value of a string
-    /// literal, else `NULL`/`TRUE`/`FALSE`, else the text as written. `None` for wildcards.
+    /// literal, else `NULL`/`TRUE`/`FALSE`, else the text as written, the last two up to 256 bytes. `None` for wildcards.
     pub fn name(&self) -> Option<std::borrow::Cow<'_, str>> {
         match self {
             SelectItem::Wildcard | SelectItem::TableWildcard(_) => None,
@@ -128,11 +128,21 @@ impl SelectItem {
             SelectItem::Expr { expr: Expr::Literal(Literal::Str(s), _), .. } => {
                 // MySQL drops leading blanks and other unprintable characters from such a name.
                 let start = s.iter().position(|b| *b > b' ').unwrap_or(s.len());
-                Some(String::from_utf8_lossy(&s[start..]))
+                Some(made_name(&s[start..]))
             }
-            SelectItem::Expr { text, .. } => Some((&**text).into()),
+            SelectItem::Expr { text, .. } => Some(made_name(text.as_bytes())),
         }
     }
+}
+
+/// A name nobody gave: MySQL keeps 256 bytes of it (`MAX_ALIAS_NAME`).
+fn made_name(text: &[u8]) -> std::borrow::Cow<'_, str> {
+    let mut end = text.len().min(256);
+    // A character is kept whole or not at all.
+    while end < text.len() && end > 0 && text[end] & 0xc0 == 0x80 {
+        end -= 1;
+    }
+    String::from_utf8_lossy(&text[..end])
 }
 
 /// Something rows come from.

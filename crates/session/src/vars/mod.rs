@@ -30,6 +30,9 @@ pub use definitions::{DEFINITIONS, Definition, Kind, Scope, find};
 pub(crate) const DEFAULT_SQL_MODE: &str =
     "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
 
+/// `session_track_system_variables` at start, as MySQL 8.0 has it.
+pub(crate) const TRACKED_VARIABLES: &str = "time_zone,autocommit,character_set_client,character_set_results,character_set_connection";
+
 /// Values that differ from their defaults.
 type Values = FxHashMap<&'static str, String>;
 
@@ -118,8 +121,21 @@ pub struct Hot {
     pub block_encryption_mode: BlockMode,
     /// `sql_select_limit`; none for no limit.
     pub select_limit: Option<u64>,
+    /// `session_track_transaction_info`
+    pub track_transactions: TrackTransactions,
     /// `timestamp` set by the client, in microseconds since the epoch.
     pub fixed_now_micros: Option<i64>,
+}
+
+/// What clients are told of transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TrackTransactions {
+    /// Nothing.
+    Off,
+    /// What the transaction has done.
+    State,
+    /// Also which statements begin one like it.
+    Characteristics,
 }
 
 /// A session's variables.
@@ -130,6 +146,8 @@ pub struct SessionVars {
     pub hot: Hot,
     /// Grows with every change: plans made before are not used after.
     pub epoch: u64,
+    /// What was set since somebody asked last; each once.
+    changed: Vec<&'static str>,
 }
 
 /// Errors of reading and setting.
@@ -147,7 +165,7 @@ impl SessionVars {
         let global = global.snapshot();
         let own = Values::default();
         let hot = Hot::compute(&|name| text_of(&own, &global, name), found_rows);
-        Self { global, own, hot, epoch: 0 }
+        Self { global, own, hot, epoch: 0, changed: Vec::new() }
     }
 
     /// The session's value of a variable, as SHOW VARIABLES prints it.
@@ -173,6 +191,7 @@ impl SessionVars {
             }
             None => drop(self.own.remove(definition.name)),
         }
+        self.note_change(definition.name);
         self.recompute();
         Ok(warning)
     }
@@ -180,7 +199,25 @@ impl SessionVars {
     /// Sets a value the server itself knows to be right (`character_set_*` by SET NAMES, `collation_database` by USE).
     pub fn put(&mut self, name: &'static str, text: impl Into<String>) {
         self.own.insert(name, text.into());
+        self.note_change(name);
         self.recompute();
+    }
+
+    fn note_change(&mut self, name: &'static str) {
+        if !self.changed.contains(&name) {
+            self.changed.push(name);
+        }
+    }
+
+    /// Whether anything was set since [`SessionVars::take_changed`].
+    #[inline]
+    pub fn has_changed(&self) -> bool {
+        !self.changed.is_empty()
+    }
+
+    /// The variables that were set since the last call.
+    pub fn take_changed(&mut self) -> Vec<&'static str> {
+        std::mem::take(&mut self.changed)
     }
 
     /// Forgets all own values (COM_RESET_CONNECTION).
@@ -241,6 +278,19 @@ pub fn check(definition: &Definition, given: &Datum) -> Result<value::Canonical,
                 canonical.text.clear();
             }
             canonical.text = SqlMode::parse(&canonical.text).map_err(|name| wrong_value(&name))?.to_string();
+        }
+        "protocol_compression_algorithms" => {
+            let known = |name: &str| ["zlib", "zstd", "uncompressed"].contains(&name);
+            canonical.text = canonical.text.to_ascii_lowercase();
+            if !canonical.text.split(',').all(known) {
+                return Err(wrong_value(&canonical.text));
+            }
+        }
+        "session_track_system_variables" => {
+            let known = |name: &str| name.is_empty() || name == "*" || find(name).is_some();
+            if !canonical.text.split(',').map(str::trim).all(known) {
+                return Err(wrong_value(&canonical.text));
+            }
         }
         "block_encryption_mode" => {
             let mode = canonical.text.parse::<BlockMode>().map_err(|()| wrong_value(&canonical.text))?;
@@ -344,6 +394,11 @@ impl Hot {
             default_week_format: number("default_week_format") as u8,
             block_encryption_mode: text("block_encryption_mode").parse().unwrap_or_default(),
             select_limit: Some(number("sql_select_limit")).filter(|limit| *limit != u64::MAX),
+            track_transactions: match text("session_track_transaction_info") {
+                "STATE" => TrackTransactions::State,
+                "CHARACTERISTICS" => TrackTransactions::Characteristics,
+                _ => TrackTransactions::Off,
+            },
             fixed_now_micros: (seconds > 0.0).then_some((seconds * 1e6) as i64),
         }
     }

@@ -294,6 +294,7 @@ impl Session {
                 ..ExecVars::default()
             }),
             stats: None,
+            loaded_rows: None,
         }
     }
 
