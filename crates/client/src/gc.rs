@@ -20,7 +20,13 @@ use base::TimeStamp;
 use bytes::Bytes;
 use proto::kvrpcpb::{ScanLockRequest, TxnHeartBeatRequest};
 
-use crate::{client::Client, error::Result, placement::PlacementDriver, resolver::group_by_txn, scanner::successor};
+use crate::{
+    client::Client,
+    error::{Error, Result},
+    placement::PlacementDriver,
+    resolver::group_by_txn,
+    scanner::successor,
+};
 
 /// The service under whose name the ecosystem's collectors speak for the safe point itself.
 const COLLECTOR: &str = "gc_worker";
@@ -152,7 +158,14 @@ impl Client {
                 limit: SCAN_LOCK_BATCH,
                 end_key: Bytes::new(),
             };
-            let locks = self.store().scan_lock(request).await?.locks;
+            let response = self.store().scan_lock(request).await?;
+            if let Some(error) = response.error {
+                // A lock in memory, which a store may report in the place of all others.
+                let lock = Error::from_key_error(*error)?;
+                self.resolve_for_gc(lock.lock_version, vec![lock]).await?;
+                continue;
+            }
+            let locks = response.locks;
             let Some(last) = locks.last() else { return Ok(resolved) };
             start_key = successor(&last.key);
             resolved += locks.len();

@@ -16,7 +16,9 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
+use base::KeyRange;
 use bytes::Bytes;
+use codec::table::{RECORD_PREFIX_LEN, decode_table_id, int_record_key};
 use env::BoxFuture;
 use expr::{EvalCtx, Warning, WarningLevel};
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
@@ -100,7 +102,7 @@ impl PushedRows {
         };
         Self {
             asked: Arc::new(asked),
-            ranges: request.ranges.iter().cloned().collect(),
+            ranges: request.ranges.iter().map(from_the_first_row).collect(),
             parts: VecDeque::new(),
             running: FuturesUnordered::new(),
             next_id: 0,
@@ -206,5 +208,41 @@ impl Asked {
         let mut chunks = chunks.map_err(|error| damaged(error.to_string()))?;
         chunks.retain(|chunk| chunk.rows() > 0);
         Ok(chunks)
+    }
+}
+
+/// A range from a table's prefix on, from the smallest key a row of it can have on: to some stores the prefix with its end is one key, as a key's own
+/// range is.
+fn from_the_first_row(range: &KeyRange) -> KeyRange {
+    let is_prefix = range.start.len() == RECORD_PREFIX_LEN && range.start.ends_with(b"_r");
+    match decode_table_id(&range.start) {
+        // The bytes of a handle of several columns are greater still.
+        Ok(table) if is_prefix => KeyRange { start: int_record_key(table, i64::MIN).to_vec().into(), end: range.end.clone() },
+        _ => range.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::{IndexId, TableId};
+    use codec::{
+        Handle,
+        table::{index_prefix, record_key, record_prefix},
+    };
+
+    use super::*;
+
+    #[test]
+    fn whole_tables_are_asked_for_from_their_smallest_row_on() {
+        let table = TableId(7);
+        let whole = KeyRange::prefix(&record_prefix(table));
+        let asked = from_the_first_row(&whole);
+        assert!(asked.end == whole.end && asked.start.len() > RECORD_PREFIX_LEN);
+        for handle in [Handle::Int(i64::MIN), Handle::Int(0), Handle::Common(vec![1, 0, 0, 0, 0, 0, 0, 0, 0, 247].into())] {
+            assert!(asked.contains(&record_key(table, &handle)), "{handle:?}");
+        }
+        for other in [KeyRange::prefix(&index_prefix(table, IndexId(1))), KeyRange::prefix(&record_key(table, &Handle::Int(5)))] {
+            assert_eq!(from_the_first_row(&other), other);
+        }
     }
 }

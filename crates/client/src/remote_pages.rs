@@ -75,13 +75,17 @@ impl RemotePages {
         };
         let response = snapshot.cancellable(snapshot.client().store().scan(request)).await?;
         if let Some(error) = response.error {
-            return Err(Error::from(*error));
+            // A lock that concerns the page as a whole: nothing of it was read.
+            self.lock = Some(Box::new(Error::from_key_error(*error)?));
+            return Ok(());
         }
         let answered = response.pairs.len();
         self.rows = response.pairs.into();
-        if let Some(KvPair { error: Some(error), .. }) = self.rows.back_mut() {
-            self.lock = Some(Box::new(Error::from_key_error(std::mem::take(&mut **error))?));
-            self.rows.pop_back();
+        // Some stores go on behind a lock: what they found there is read again once the lock is understood.
+        if let Some(at) = self.rows.iter().position(|pair| pair.error.is_some()) {
+            let error = self.rows[at].error.take();
+            self.rows.truncate(at);
+            self.lock = error.map(|error| Error::from_key_error(*error)).transpose()?.map(Box::new);
         }
         if let Some(last) = self.rows.back() {
             match reverse {

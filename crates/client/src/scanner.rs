@@ -59,7 +59,10 @@ impl Scanner {
             let limit = self.options.batch.clamp(1, self.left);
             let response = snapshot.cancellable(snapshot.client().store().scan(self.request(limit))).await?;
             if let Some(error) = response.error {
-                return Err(Error::from(*error));
+                // A lock that concerns the page as a whole: nothing of it was read.
+                let lock = Error::from_key_error(*error)?;
+                snapshot.client().resolve_for_read(&[lock], snapshot.ts(), &mut self.context, &mut backoff).await?;
+                continue;
             }
             let answered = response.pairs.len();
             let mut page = Vec::with_capacity(answered);

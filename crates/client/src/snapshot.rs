@@ -149,7 +149,10 @@ impl Snapshot {
             };
             let response = self.cancellable(self.client.store().batch_get(request)).await?;
             if let Some(error) = response.error {
-                return Err(Error::from(*error));
+                // A lock that concerns the answer as a whole: nothing was read.
+                let lock = Error::from_key_error(*error)?;
+                Box::pin(self.client.resolve_for_read(&[lock], self.ts, &mut context, &mut backoff)).await?;
+                continue;
             }
             let mut locks = Vec::new();
             let mut locked = Vec::new();

@@ -62,7 +62,7 @@ fn encode_index(scan: &IndexScan, desc: bool) -> Result<EncodedScan> {
     check_ascending(&scan.parts)?;
     let part = |part: &KeyPart| Ok(tipb::ColumnInfo { column_id: part.id.0, ..field_type::encode_column(&part.ty)? });
     let mut columns = scan.parts.iter().map(part).collect::<Result<Vec<_>>>()?;
-    let mut words = tipb::IndexScan { table_id: scan.table.0, index_id: scan.index.0, desc, unique: scan.unique, ..Default::default() };
+    let mut words = tipb::IndexScan { table_id: scan.table.0, index_id: scan.index.0, desc, ..Default::default() };
     match &scan.handle {
         HandleKind::RowId => columns.push(handle_column(HANDLE_COLUMN)?),
         HandleKind::IntColumn { id } => {
@@ -165,8 +165,8 @@ fn decode_index(words: &tipb::IndexScan) -> Result<DecodedScan> {
         false => HandleKind::Common { parts: all[own..].iter().map(key_part).collect() },
     };
     check_columns(&all, &handle)?;
-    let scan =
-        IndexScan { table: TableId(words.table_id), index: IndexId(words.index_id), unique: words.unique, parts, columns: all, handle };
+    // It is not said which entries have their handle in the value: `unique` in words means that ranges may be single keys, found without a scan.
+    let scan = IndexScan { table: TableId(words.table_id), index: IndexId(words.index_id), unique: true, parts, columns: all, handle };
     Ok(DecodedScan { scan: ScanSpec::Index(scan), desc: words.desc })
 }
 

@@ -123,6 +123,9 @@ impl ClusterStore {
     /// Pairs come in the order of the keys.
     pub(crate) async fn batch_get(&self, request: BatchGetRequest) -> Result<BatchGetResponse> {
         let mut parts = spread_over_keys!(self, request)?;
+        for pair in parts.iter_mut().flat_map(|(_, answer)| &mut answer.pairs) {
+            name_locked_key(pair);
+        }
         if parts.len() == 1
             && let Some((_, answer)) = parts.pop()
         {
@@ -304,7 +307,7 @@ impl ClusterStore {
 
     /// Goes to every store that is not removed for good: the range's regions may have been anywhere.
     pub(crate) async fn unsafe_destroy_range(&self, request: UnsafeDestroyRangeRequest) -> Result<UnsafeDestroyRangeResponse> {
-        for store in self.inner.pd.stores().await? {
+        for store in self.inner.pd.stores().await?.into_iter().filter(|store| !is_columnar(store)) {
             let mut stub = self.inner.stores.connection(store.id).await?.stub;
             let unanswered = |reason: String| Error::StoreUnavailable { reason, unanswered: true };
             let answer = stub.unsafe_destroy_range(request.clone()).await;
@@ -315,6 +318,20 @@ impl ClusterStore {
         }
         Ok(UnsafeDestroyRangeResponse::default())
     }
+}
+
+/// Some stores name a locked key in the error only.
+fn name_locked_key(pair: &mut KvPair) {
+    if pair.key.is_empty()
+        && let Some(lock) = pair.error.as_ref().and_then(|error| error.locked.as_ref())
+    {
+        pair.key = lock.key.clone();
+    }
+}
+
+/// Whether a store holds copies in columns for analysis, and no regions of its own.
+fn is_columnar(store: &proto::metapb::Store) -> bool {
+    store.labels.iter().any(|label| label.key == "engine" && label.value.starts_with("tiflash"))
 }
 
 /// Writes a part's list, which is empty or has an element for each of its items, to where the items stand in the whole.
@@ -353,6 +370,15 @@ mod tests {
         assert!(!first.try_one_pc && first.use_async_commit && first.secondaries.len() == 2 && first.pessimistic_actions == [0, 1]);
         let second = Prewrite(&whole).request(&[2]);
         assert!(!second.try_one_pc && second.secondaries.is_empty() && second.pessimistic_actions == [2]);
+    }
+
+    #[test]
+    fn a_locked_key_is_named_by_its_lock() {
+        let lock = proto::kvrpcpb::LockInfo { key: "k".into(), ..Default::default() };
+        let error = Some(Box::new(proto::kvrpcpb::KeyError { locked: Some(Box::new(lock)), ..Default::default() }));
+        let mut pairs = [KvPair { error, ..Default::default() }, KvPair { key: "other".into(), ..Default::default() }, KvPair::default()];
+        pairs.iter_mut().for_each(name_locked_key);
+        assert_eq!(pairs.map(|pair| pair.key), ["k", "other", ""]);
     }
 
     #[test]
