@@ -169,9 +169,7 @@ fn default_clause(line: &mut String, column: &ColumnInfo, zone: &TimeZone) {
         return;
     }
     match &column.default {
-        ColumnDefault::None if !column.ty.not_null && !column.ty.tp.is_blob() && column.ty.tp != TypeKind::Json => {
-            line.push_str(" DEFAULT NULL")
-        }
+        ColumnDefault::None if !column.ty.not_null && !column.ty.tp.is_blob() => line.push_str(" DEFAULT NULL"),
         ColumnDefault::None => {}
         ColumnDefault::Expr(expr) if is_current_timestamp(expr) => {
             let _ = write!(line, " DEFAULT {expr}");
@@ -180,7 +178,7 @@ fn default_clause(line: &mut String, column: &ColumnInfo, zone: &TimeZone) {
             let _ = write!(line, " DEFAULT ({expr})");
         }
         ColumnDefault::Value(value) => match default_text(value, column, zone) {
-            None if column.ty.tp.is_blob() || column.ty.tp == TypeKind::Json => {}
+            None if column.ty.tp.is_blob() => {}
             None => line.push_str(" DEFAULT NULL"),
             Some(text) if text.starts_with("0x") && matches!(value, Datum::Bytes(_)) || column.ty.tp == TypeKind::Bit => {
                 let _ = write!(line, " DEFAULT {text}");

@@ -14,9 +14,9 @@ use base::TableId;
 use bytes::Bytes;
 use catalog::SchemaState;
 use client::{CancelReason, CancelToken};
-use codec::table::{index_prefix, table_prefix};
+use codec::table::{index_prefix, record_prefix, table_prefix};
 use ddl::job::JobState;
-use support::{Cluster, Server, Writer, check_consistency, contents};
+use support::{Cluster, Server, Writer, check_consistency, contents, decode};
 use types::Datum;
 
 fn text(value: &str) -> Datum {
@@ -278,6 +278,37 @@ async fn a_crash_in_the_middle_of_a_backfill_resumes() {
     until("the index is public", async || second.table("t").index("k").is_some_and(|index| index.state == SchemaState::Public)).await;
     until("the job has ended", async || second.ddl.jobs(1).await.expect("lists").iter().all(|job| job.is_finished())).await;
     assert_eq!(check_consistency(&second, "t").await, ROWS as usize);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_crash_while_a_generated_column_is_filled_resumes() {
+    const ROWS: i64 = 2000;
+    let cluster = Cluster::default();
+    let first = Arc::new(Server::start(&cluster).await);
+    first.run("CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(20))").await.expect("creates");
+    fill(&first, "t", ROWS).await;
+    let task = {
+        let first = Arc::clone(&first);
+        tokio::spawn(
+            async move { first.run("ALTER TABLE t ADD COLUMN g INT AS (a + 1) STORED AFTER id, ADD INDEX g (g)").await.map(|_| ()) },
+        )
+    };
+    until("the filling has begun", async || {
+        let state = first.table("t").columns.iter().find(|column| column.name == "g").map(|column| column.state);
+        state == Some(SchemaState::WriteReorg) || task.is_finished()
+    })
+    .await;
+    first.ddl.stop();
+    let _ = task.await.expect("no panic");
+    let second = Server::start(&cluster).await;
+    until("the column is public", async || second.table("t").column("g").is_some()).await;
+    until("the job has ended", async || second.ddl.jobs(1).await.expect("lists").iter().all(|job| job.is_finished())).await;
+    assert_eq!(check_consistency(&second, "t").await, ROWS as usize);
+    let table = second.table("t");
+    for (key, value) in contents(&second.client, &record_prefix(table.id)).await {
+        let row = decode(&table, &key, &value);
+        assert!(matches!(row[..], [_, Datum::Int(g), Datum::Int(a), _] if g == a + 1), "{row:?}");
+    }
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ use types::{
     convert::{ConvertMode, store},
 };
 
-use super::{FIRST_PAUSE, LONGEST_PAUSE, above, check, is_contention, progress, remaining_rows};
+use super::{FIRST_PAUSE, above, check, give_way, progress, remaining_rows};
 use crate::{
     Error, Result,
     job::{Action, Job, TableChange},
@@ -99,15 +99,8 @@ impl Filler {
             let mut txn = client.begin(TxnOptions { pessimistic: true, ..TxnOptions::default() });
             match self.try_rows(&mut txn, keys).await {
                 Ok(()) => return Ok(()),
-                Err(error) => {
-                    txn.rollback().await;
-                    if !is_contention(&error) {
-                        return Err(error);
-                    }
-                }
+                Err(error) => give_way(txn, error, &mut pause).await?,
             }
-            client.env().sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 

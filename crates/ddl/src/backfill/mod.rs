@@ -30,7 +30,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 use base::{KeyRange, TableId};
 use bytes::Bytes;
 use catalog::{IndexInfo, TableInfo, layout};
-use client::{Client, TxnOptions};
+use client::{Client, Transaction, TxnOptions};
 use codec::{
     Handle,
     table::{decode_record_key, record_prefix},
@@ -271,17 +271,23 @@ async fn fill_rows(client: &Client, plan: &Plan, keys: &[Bytes]) -> Result<()> {
         match result {
             Ok(()) => pause = FIRST_PAUSE,
             Err(error) => {
-                txn.rollback().await;
-                if !is_contention(&error) {
-                    return Err(error);
-                }
-                client.env().sleep(pause).await;
-                pause = (pause * 2).min(LONGEST_PAUSE);
+                give_way(txn, error, &mut pause).await?;
                 let (front, back) = part.split_at(part.len() / 2);
                 parts.extend([front, back].into_iter().filter(|half| !half.is_empty()));
             }
         }
     }
+    Ok(())
+}
+
+/// After an attempt that failed because of other transactions: leaves them time to end, each time more. Other errors come back.
+async fn give_way(mut txn: Transaction, error: Error, pause: &mut Duration) -> Result<()> {
+    txn.rollback().await;
+    if !is_contention(&error) {
+        return Err(error);
+    }
+    txn.client().env().sleep(*pause).await;
+    *pause = (*pause * 2).min(LONGEST_PAUSE);
     Ok(())
 }
 

@@ -191,6 +191,23 @@ impl<'c, 'a, 's> Draft<'c, 'a, 's> {
         })
     }
 
+    /// Moves a column of the draft to its place; without one it goes behind the others.
+    fn place(&mut self, id: ColumnId, position: Option<&Position>) {
+        let offset_of = |id: ColumnId| self.table.columns.iter().position(|column| column.id == id);
+        let Some(from) = offset_of(id) else { return };
+        let mut order: Vec<usize> = (0..self.table.columns.len()).filter(|offset| *offset != from).collect();
+        let at = match position {
+            Some(Position::First) => 0,
+            Some(Position::After(after)) => {
+                let after = offset_of(*after);
+                order.iter().position(|offset| Some(*offset) == after).map_or(order.len(), |at| at + 1)
+            }
+            None => order.len(),
+        };
+        order.insert(at, from);
+        self.table.reorder_columns(&order);
+    }
+
     fn add_column(&mut self, definition: &'s ColumnDef, position: Option<&ColumnPosition>, if_not_exists: bool) -> Result<()> {
         if self.table.column(&definition.name).is_some() {
             return self.tolerate(if_not_exists, Error::DuplicateColumn { name: definition.name.to_string() });
@@ -207,6 +224,7 @@ impl<'c, 'a, 's> Draft<'c, 'a, 's> {
         let mut drafted = ColumnInfo { offset: self.table.columns.len(), ..column.clone() };
         drafted.state = catalog::SchemaState::Public;
         self.table.columns.push(drafted);
+        self.place(id, position.as_ref());
         self.changes.push(TableChange::AddColumn { column: Box::new(column), position });
         self.later.extend(column_checks(definition));
         built.indexes.iter().try_for_each(|index| self.add_index(index, false))
@@ -266,6 +284,9 @@ impl<'c, 'a, 's> Draft<'c, 'a, 's> {
         column =
             ColumnInfo { id: current.id, offset: current.offset, origin_default: current.origin_default, state: current.state, ..column };
         self.table.columns[current.offset] = column.clone();
+        if position.is_some() {
+            self.place(column.id, position.as_ref());
+        }
         self.changes.push(TableChange::ChangeColumn { column: Box::new(column), position });
         let additional = built.indexes.iter().filter(|index| index.kind != IndexKind::Primary || !self.table.has_primary_key());
         let additional: Vec<IndexDef> = additional.cloned().collect();
@@ -296,7 +317,7 @@ impl<'c, 'a, 's> Draft<'c, 'a, 's> {
 
     /// A column that others are computed from, or that a constraint names, keeps its name.
     fn check_rename(&self, old: &str, new: &str) -> Result<()> {
-        if old == new {
+        if eq_ignore_case(old, new) {
             return Ok(());
         }
         if generated::is_base(&self.table, old) {
@@ -414,8 +435,7 @@ impl<'c, 'a, 's> Draft<'c, 'a, 's> {
 
     /// DROP CONSTRAINT: whatever kind of constraint has the name.
     fn drop_constraint(&mut self, name: &str) -> Result<()> {
-        let unique = self.table.index(name).is_some_and(|index| index.unique)
-            || (name.eq_ignore_ascii_case("PRIMARY") && self.table.has_primary_key());
+        let unique = self.has_unique_key(name);
         match (unique, self.table.foreign_key(name).is_some(), self.table.check(name).is_some()) {
             (true, false, false) => self.drop_index(name, false),
             (false, true, false) => self.drop_foreign_key(name),
@@ -425,9 +445,15 @@ impl<'c, 'a, 's> Draft<'c, 'a, 's> {
         }
     }
 
+    /// Whether the table has a primary key or unique index of that name.
+    fn has_unique_key(&self, name: &str) -> bool {
+        let primary = name.eq_ignore_ascii_case("PRIMARY") && self.table.has_primary_key();
+        primary || self.table.index(name).is_some_and(|index| index.unique)
+    }
+
     fn enforce_check(&mut self, name: &str, enforced: bool) -> Result<()> {
         let Some(check) = self.table.checks.iter_mut().find(|check| eq_ignore_case(&check.name, name)) else {
-            let other = self.table.index(name).is_some_and(|index| index.unique) || self.table.foreign_key(name).is_some();
+            let other = self.has_unique_key(name) || self.table.foreign_key(name).is_some();
             let name = name.to_owned();
             return Err(if other { Error::EnforcementNotSupported { name } } else { Error::CheckNotFound { name } });
         };
@@ -449,6 +475,14 @@ impl<'c, 'a, 's> Draft<'c, 'a, 's> {
         for column in &self.before.columns {
             if now(column).is_none() && generated::is_base(&self.table, &column.name) && self.table.column(&column.name).is_none() {
                 return Err(Error::GeneratedNeedsColumn { column: column.name.clone() });
+            }
+        }
+        // Until they are public new columns stand in the order they are added in, and are computed in it.
+        for column in self.table.columns.iter().filter(|column| column.id.0 < 0) {
+            let base_is_added_later =
+                |name: &parser::ast::Ident| self.table.column(name).is_some_and(|base| base.generated.is_some() && base.id.0 < column.id.0);
+            if generated::base_columns(column).iter().any(base_is_added_later) {
+                return Err(Error::not_supported("a new generated column that is computed from one added behind it"));
             }
         }
         for key in &self.table.foreign_keys {

@@ -179,6 +179,8 @@ mod tests {
             ("LENGTH(a) <= 3", "(length(`a`) <= 3)"),
             ("j->'$.x' = 1", "(json_extract(`j`,_utf8mb4'$.x') = 1)"),
             ("j->>'$.x'", "json_unquote(json_extract(`j`,_utf8mb4'$.x'))"),
+            ("a + b - c * 2 - d", "(((`a` + `b`) - (`c` * 2)) - `d`)"),
+            ("a AND b AND c OR d", "((`a` and `b` and `c`) or `d`)"),
             ("a LIKE 'x|_' ESCAPE '|'", "(`a` like _utf8mb4'x|_' escape '|')"),
         ] {
             assert_eq!(text(&expr(written)), kept, "{written}");

@@ -123,24 +123,13 @@ impl BuildContext<'_> {
             (false, None) => return Ok(key),
         };
         key.parent_table.clone_from(&parent.name);
-        let mut offsets = Vec::with_capacity(own.len());
-        for (column, name) in own.iter().zip(&mut key.parent_columns) {
-            let missing = || Error::NoParentColumn { column: name.clone(), key: key.name.clone(), table: parent.name.clone() };
-            let theirs = parent.column(name).ok_or_else(missing)?;
-            if !is_compatible(&column.ty, &theirs.ty) {
-                let (child, parent) = (column.name.clone(), theirs.name.clone());
-                return Err(Error::IncompatibleKeyColumns { child, parent, key: key.name.clone() });
+        let offsets = referred_columns(&key, own, parent)?;
+        for (name, offset) in key.parent_columns.iter_mut().zip(offsets) {
+            let column = &parent.columns[offset];
+            if column.generated.as_ref().is_some_and(|generated| !generated.stored) {
+                return Err(Error::ForeignKeyVirtual { key: key.name, column: column.name.clone() });
             }
-            if let Some(generated) = &theirs.generated
-                && !generated.stored
-            {
-                return Err(Error::ForeignKeyVirtual { key: key.name.clone(), column: theirs.name.clone() });
-            }
-            offsets.push(theirs.offset);
-            *name = theirs.name.clone();
-        }
-        if !has_index(parent, &offsets) {
-            return Err(Error::NoParentIndex { key: key.name, table: parent.name.clone() });
+            name.clone_from(&column.name);
         }
         Ok(key)
     }
@@ -149,19 +138,7 @@ impl BuildContext<'_> {
     pub fn check_waiting_children(&self, parent: &TableInfo) -> Result<()> {
         for (child, key) in self.referring(&parent.database, &parent.name) {
             let own: Vec<&ColumnInfo> = key.columns.iter().filter_map(|id| child.column_by_id(*id)).collect();
-            let mut offsets = Vec::with_capacity(own.len());
-            for (column, name) in own.iter().zip(&key.parent_columns) {
-                let missing = || Error::NoParentColumn { column: name.clone(), key: key.name.clone(), table: parent.name.clone() };
-                let theirs = parent.column(name).ok_or_else(missing)?;
-                if !is_compatible(&column.ty, &theirs.ty) {
-                    let (child, parent) = (column.name.clone(), theirs.name.clone());
-                    return Err(Error::IncompatibleKeyColumns { child, parent, key: key.name.clone() });
-                }
-                offsets.push(theirs.offset);
-            }
-            if !has_index(parent, &offsets) {
-                return Err(Error::NoParentIndex { key: key.name.clone(), table: parent.name.clone() });
-            }
+            referred_columns(&key, &own, parent)?;
         }
         Ok(())
     }
@@ -199,6 +176,24 @@ impl BuildContext<'_> {
                 })
             }
         }
+    }
+}
+
+/// Positions of the columns that a key refers to: they are there, of the types of the columns that refer, and lead some key.
+fn referred_columns(key: &ForeignKeyInfo, own: &[&ColumnInfo], parent: &TableInfo) -> Result<Vec<usize>> {
+    let mut offsets = Vec::with_capacity(own.len());
+    for (column, name) in own.iter().zip(&key.parent_columns) {
+        let missing = || Error::NoParentColumn { column: name.clone(), key: key.name.clone(), table: parent.name.clone() };
+        let theirs = parent.column(name).ok_or_else(missing)?;
+        if !is_compatible(&column.ty, &theirs.ty) {
+            let (child, parent) = (column.name.clone(), theirs.name.clone());
+            return Err(Error::IncompatibleKeyColumns { child, parent, key: key.name.clone() });
+        }
+        offsets.push(theirs.offset);
+    }
+    match has_index(parent, &offsets) {
+        true => Ok(offsets),
+        false => Err(Error::NoParentIndex { key: key.name.clone(), table: parent.name.clone() }),
     }
 }
 

@@ -407,8 +407,7 @@ impl<'p> Inserter<'p> {
             return self.insert_row(borrowed(&draft.row), draft.generated, &handle).await;
         };
         self.affected.changed += 1;
-        let mut old = self.read(&conflict).await?;
-        fill_generated(&self.plan.table, &self.plan.fill, &mut old, draft.number, &self.converter, self.ctx)?;
+        let old = self.read(&conflict).await?;
         let new = self.updated(&old, &draft)?;
         let (old, new) = (borrowed(&old), borrowed(&new));
         if let Some(value) = self.auto_column.and_then(|offset| auto_value(new[offset])) {

@@ -63,11 +63,31 @@ fn binary(f: &mut Formatter<'_>, op: BinaryOp, left: &Expr, right: &Expr) -> fmt
         BinaryOp::JsonExtract | BinaryOp::JsonUnquote => return write!(f, "{left}{}{right}", op.symbol()),
         _ => {}
     }
+    let flat = matches!(op, BinaryOp::And | BinaryOp::Or) || chain_len(op, left) > MAX_NESTED;
     match left {
-        Expr::Binary { op: inner, left: l, right: r } if op.level().is_some() && inner.level() == op.level() => binary(f, *inner, l, r)?,
+        Expr::Binary { op: inner, left: l, right: r } if flat && op.level().is_some() && inner.level() == op.level() => {
+            binary(f, *inner, l, r)?
+        }
         _ => left.fmt(f)?,
     }
     write!(f, " {} {right}", op.symbol())
+}
+
+/// Longer chains than this are printed without inner parentheses at their outer end.
+const MAX_NESTED: usize = 32;
+
+/// How many operators of the level of `op` follow each other down the left side; counted no further than needed.
+fn chain_len(op: BinaryOp, mut left: &Expr) -> usize {
+    let mut len = 0;
+    while let Expr::Binary { op: inner, left: l, .. } = left
+        && op.level().is_some()
+        && inner.level() == op.level()
+        && len <= MAX_NESTED
+    {
+        len += 1;
+        left = l;
+    }
+    len
 }
 
 impl Display for Expr {

@@ -1,11 +1,11 @@
 //! Rows that are referred to: when one goes or changes its key, those that refer to it are in the way, or follow.
 //!
 //! The caller has removed the old key, and so holds its lock: nobody can begin to refer to it. Whoever did so before has committed and is found
-//! by a read at a timestamp that is taken now; in an optimistic transaction prewrite finds the others.
+//! in a snapshot that is newer than the lock; in an optimistic transaction prewrite finds the others.
 
 use bytes::Bytes;
 use catalog::ReferenceRule;
-use client::{LockRequest, ScanOptions, TxnScanner};
+use client::{LockRequest, ScanOptions, Snapshot};
 use codec::table::{decode_record_key, record_key};
 use planner::physical::Assignment;
 use types::{Datum, DatumRef};
@@ -28,11 +28,14 @@ pub(super) async fn follow(
     reference: &Reference,
     old: &[DatumRef<'_>],
     new: Option<&[DatumRef<'_>]>,
+    snapshot: &Snapshot,
     cascade: &Cascade,
     ctx: &ExecCtx,
 ) -> Result<()> {
     let path = Path::to(&reference.child, reference.child_columns());
-    let mut scanner = scan(reference, &path, old, ctx).await?;
+    let range = path.range(&reference.child, old)?;
+    let options = ScanOptions { batch: PAGE_ROWS, ..ScanOptions::default() };
+    let mut scanner = ctx.txn()?.lock().await.scan_over(snapshot.clone(), range, options);
     let mut rows = Rows { reference, path, reader: RowReader::new(&TableWriter::new(reference.child.clone())) };
     let rule = if new.is_some() { reference.key.on_update } else { reference.key.on_delete };
     // An update that comes back to a table it has changed already is refused.
@@ -54,17 +57,6 @@ pub(super) async fn follow(
         Box::pin(follower.change(found, ctx)).await?;
     }
     Ok(())
-}
-
-/// All rows or entries that may refer to a key, with the transaction's own changes.
-async fn scan(reference: &Reference, path: &Path, key: &[DatumRef<'_>], ctx: &ExecCtx) -> Result<TxnScanner> {
-    let range = path.range(&reference.child, key)?;
-    let mut txn = ctx.txn()?.lock().await;
-    let snapshot = match ctx.pessimistic {
-        true => ctx.snapshot_at(txn.refresh_for_update_ts().await?),
-        false => ctx.snapshot(),
-    };
-    Ok(txn.scan_over(snapshot, range, ScanOptions { batch: PAGE_ROWS, ..ScanOptions::default() }))
 }
 
 /// Reads rows that refer.

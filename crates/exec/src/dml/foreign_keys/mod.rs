@@ -33,6 +33,7 @@ use std::sync::Arc;
 use base::TableId;
 use catalog::TableInfo;
 use catalog::name::eq_ignore_case;
+use client::Snapshot;
 use types::DatumRef;
 
 pub use self::existing::rows_have_parents;
@@ -95,16 +96,29 @@ impl ForeignKeys {
                 let keys = part.iter().filter_map(|pending| new_key(reference, pending)).collect::<Vec<_>>();
                 parents::require(reference, &keys, ctx).await?;
             }
+            // Newer than the locks of the keys that are gone now.
+            let mut newest = None;
             for reference in &self.from_children {
                 for pending in part.iter() {
-                    if let Some((old, new)) = lost_key(reference, pending) {
-                        children::follow(reference, &old, new.as_deref(), cascade, ctx).await?;
-                    }
+                    let Some((old, new)) = lost_key(reference, pending) else { continue };
+                    let snapshot = match &newest {
+                        Some(snapshot) => snapshot,
+                        None => newest.insert(newest_snapshot(ctx).await?),
+                    };
+                    children::follow(reference, &old, new.as_deref(), snapshot, cascade, ctx).await?;
                 }
             }
         }
         Ok(())
     }
+}
+
+/// What statements that lock see now; in an optimistic transaction its own snapshot, because prewrite finds what came after it.
+async fn newest_snapshot(ctx: &ExecCtx) -> Result<Snapshot> {
+    if !ctx.pessimistic {
+        return Ok(ctx.snapshot());
+    }
+    Ok(ctx.snapshot_at(ctx.txn()?.lock().await.refresh_for_update_ts().await?))
 }
 
 /// The key a changed row refers to, if it did not before and no part of it is NULL.

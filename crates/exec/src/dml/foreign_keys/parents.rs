@@ -4,6 +4,7 @@ use bytes::Bytes;
 use client::{LockRequest, ScanOptions, WriteFlags};
 use types::DatumRef;
 
+use super::newest_snapshot;
 use super::reference::{Path, Reference};
 use crate::dml::conflict::RowReader;
 use crate::dml::locks::values_for_write;
@@ -50,14 +51,9 @@ async fn hold(read: impl Iterator<Item = (Bytes, Bytes)>, ctx: &ExecCtx) -> Resu
 /// Locks one of the rows that have the key, where several may.
 async fn require_some(reference: &Reference, path: &Path, key: &[DatumRef<'_>], ctx: &ExecCtx) -> Result<()> {
     let parent = reference.parent.as_ref().ok_or_else(|| reference.no_parent())?;
-    let mut scanner = {
-        let mut txn = ctx.txn()?.lock().await;
-        let snapshot = match ctx.pessimistic {
-            true => ctx.snapshot_at(txn.refresh_for_update_ts().await?),
-            false => ctx.snapshot(),
-        };
-        txn.scan_over(snapshot, path.range(parent, key)?, ScanOptions { batch: 16, ..ScanOptions::default() })
-    };
+    let snapshot = newest_snapshot(ctx).await?;
+    let options = ScanOptions { batch: 16, ..ScanOptions::default() };
+    let mut scanner = ctx.txn()?.lock().await.scan_over(snapshot, path.range(parent, key)?, options);
     let mut reader = RowReader::new(&TableWriter::new(parent.clone()));
     while let Some(page) = scanner.next_page().await? {
         ctx.checkpoint().await?;
