@@ -118,27 +118,39 @@ impl OrderedAggregator {
 
     /// Adds the rows of a chunk; answers the groups that are complete.
     pub fn update(&mut self, group_by: &[Expr], aggs: &[AggDesc], ctx: &EvalCtx, chunk: &Chunk) -> Result<Option<Chunk>> {
+        let columns = eval_columns(group_by, ctx, chunk)?;
+        self.update_keyed(&columns, group_by, aggs, ctx, chunk)
+    }
+
+    /// As [`OrderedAggregator::update`] with the group-by columns evaluated already.
+    pub fn update_keyed(
+        &mut self,
+        columns: &[Column],
+        group_by: &[Expr],
+        aggs: &[AggDesc],
+        ctx: &EvalCtx,
+        chunk: &Chunk,
+    ) -> Result<Option<Chunk>> {
         let rows = chunk.rows();
         if group_by.is_empty() || rows == 0 {
             self.running.update(group_by, aggs, ctx, chunk)?;
             return Ok(None);
         }
-        let columns = eval_columns(group_by, ctx, chunk)?;
         let types = expr_types(group_by);
         let same = |a: usize, b: usize| {
             columns.iter().zip(&types).all(|(column, ty)| column.compare_rows(a, column, b, ty.collation) == Ordering::Equal)
         };
         // Where the chunk's last group begins; everything before is complete.
         let last = (1..rows).rev().find(|row| !same(row - 1, *row)).unwrap_or(0);
-        if last == 0 && self.continues(&columns, &types) {
-            self.running.update_keyed(&columns, aggs, ctx, chunk)?;
+        if last == 0 && self.continues(columns, &types) {
+            self.running.update_keyed(columns, aggs, ctx, chunk)?;
             return Ok(None);
         }
         if last > 0 {
-            self.running.update_keyed(&part(&columns, 0, last), aggs, ctx, &chunk.slice(0, last))?;
+            self.running.update_keyed(&part(columns, 0, last), aggs, ctx, &chunk.slice(0, last))?;
         }
         let done = self.take_all(group_by, aggs, ctx)?;
-        self.running.update_keyed(&part(&columns, last, rows), aggs, ctx, &chunk.slice(last, rows))?;
+        self.running.update_keyed(&part(columns, last, rows), aggs, ctx, &chunk.slice(last, rows))?;
         Ok(done)
     }
 

@@ -20,6 +20,7 @@ use crate::plan_ref::PlanRef;
 use crate::point_get::{batch_point_get, point_get};
 use crate::projection::Projection;
 use crate::reader::{Ranges, Reader};
+use crate::rollup_agg::RollupAgg;
 use crate::runtime_stats::measured;
 use crate::select_lock::SelectLock;
 use crate::selection::Selection;
@@ -28,6 +29,7 @@ use crate::stream_agg::StreamAgg;
 use crate::top_n::TopN;
 use crate::union_all::UnionAll;
 use crate::values::Values;
+use crate::window::Window;
 use crate::{Error, ExecCtx, Result};
 
 /// A top-n of more rows than this runs as a sort, which can spill, and a limit.
@@ -76,6 +78,14 @@ pub(crate) fn build(node: &PlanRef<Node>, ctx: &ExecCtx) -> Result<BoxOperator> 
         Op::StreamAgg(_) => {
             let child = build(&part!(node, StreamAgg, plan => &*plan.child), ctx)?;
             Box::new(StreamAgg::new(part!(node, StreamAgg, plan => plan), child))
+        }
+        Op::RollupAgg(_) => {
+            let child = build(&part!(node, RollupAgg, plan => &*plan.child), ctx)?;
+            Box::new(RollupAgg::new(part!(node, RollupAgg, plan => plan), output(node), child))
+        }
+        Op::Window(_) => {
+            let child = part!(node, Window, plan => &*plan.child);
+            Box::new(Window::new(part!(node, Window, plan => plan), output(&child), build(&child, ctx)?))
         }
         Op::HashJoin(_) | Op::IndexJoin(_) | Op::MergeJoin(_) | Op::Apply(_) => build_join(node, ctx)?,
         Op::Sort(_) => {

@@ -35,6 +35,7 @@ mod plan_ref;
 mod point_get;
 mod projection;
 mod reader;
+mod rollup_agg;
 pub mod runtime_stats;
 mod select_lock;
 mod selection;
@@ -45,6 +46,7 @@ mod stream_agg;
 mod top_n;
 mod union_all;
 mod values;
+mod window;
 
 pub use context::{ExecCtx, ExecVars, ReadTs, TxnHandle, VirtualScan, VirtualTables};
 pub use dml::{Affected, InfoKind, TableWriter};

@@ -199,6 +199,12 @@ pub enum Error {
         /// The limit in bytes.
         limit_bytes: u64,
     },
+    /// The offset of a window's frame cannot be one (3586).
+    #[error("Window '{window}': frame start or end is negative, NULL or of non-integral type")]
+    FrameBound {
+        /// The window's name.
+        window: String,
+    },
     /// The statement was interrupted while evaluating (1317).
     #[error("Query execution was interrupted")]
     Interrupted,
@@ -251,6 +257,7 @@ impl Error {
             Error::ShortInitializationVector { .. } => 1882,
             Error::InvalidGroupFunction => 1111,
             Error::ResultTooLarge { .. } => 1301,
+            Error::FrameBound { .. } => 3586,
             Error::Interrupted => 1317,
             Error::NotSupported { .. } => 1235,
         }
@@ -288,6 +295,7 @@ impl Error {
             | Error::BadFunctionValue { .. }
             | Error::BitStringLengths
             | Error::InvalidGroupFunction
+            | Error::FrameBound { .. }
             | Error::ResultTooLarge { .. } => "HY000",
         }
     }

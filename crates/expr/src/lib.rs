@@ -18,6 +18,7 @@
 //! | [`vector`] | whole columns |
 //! | [`functions`] | the registry of built-in functions |
 //! | [`aggregate`] | aggregate functions |
+//! | [`window`] | window functions |
 //! | [`context`] | what evaluation knows of statement and session |
 //!
 //! Invariants:
@@ -40,6 +41,7 @@ mod ops;
 pub mod result_type;
 mod sql_mode;
 pub mod vector;
+pub mod window;
 
 pub use aggregate::{AggDesc, AggKind, AggMode, AggState, SortKey, new_state};
 pub use build::build_op;

@@ -20,6 +20,9 @@ pub enum Clause {
     GroupBy,
     Having,
     OrderBy,
+    WindowPartitionBy,
+    WindowOrderBy,
+    WindowFrame,
 }
 
 impl fmt::Display for Clause {
@@ -32,6 +35,9 @@ impl fmt::Display for Clause {
             Self::GroupBy => "group statement",
             Self::Having => "having clause",
             Self::OrderBy => "order clause",
+            Self::WindowPartitionBy => "window partition by",
+            Self::WindowOrderBy => "window order by",
+            Self::WindowFrame => "window frame",
         })
     }
 }
@@ -123,8 +129,8 @@ pub enum Error {
     NotInGroupBy {
         /// 1-based position.
         position: usize,
-        /// `SELECT list`, `ORDER BY clause`, `HAVING clause`.
-        list: &'static str,
+        /// `SELECT list`, `ORDER BY clause`, …
+        list: String,
         /// The column, qualified.
         column: String,
     },
@@ -136,7 +142,7 @@ pub enum Error {
         /// 1-based position.
         position: usize,
         /// `SELECT list`, …
-        list: &'static str,
+        list: String,
         /// The column, qualified.
         column: String,
     },
@@ -159,6 +165,66 @@ pub enum Error {
     /// 1111.
     #[error("Invalid use of group function")]
     InvalidGroupFunction,
+    /// 3602.
+    #[error("Argument #{position} of GROUPING function is not in GROUP BY")]
+    GroupingArgument {
+        /// 1-based position.
+        position: usize,
+    },
+    /// 3601.
+    #[error("For {function}, number of arguments should be less than or equal to {most}")]
+    TooManyArguments {
+        /// The function.
+        function: &'static str,
+        /// How many it takes.
+        most: usize,
+    },
+    /// 3579.
+    #[error("Window name '{name}' is not defined.")]
+    NoSuchWindow {
+        /// The name as written.
+        name: String,
+    },
+    /// 3580.
+    #[error("There is a circularity in the window dependency graph.")]
+    WindowCircularity,
+    /// 3591.
+    #[error("Window '{name}' is defined twice.")]
+    DuplicateWindow {
+        /// The name as written.
+        name: String,
+    },
+    /// 3581.
+    #[error("A window which depends on another cannot define partitioning.")]
+    DependentWindowPartitions,
+    /// 3583.
+    #[error("Window '{window}' cannot inherit '{base}' since both contain an ORDER BY clause.")]
+    WindowOrderTwice {
+        /// The window.
+        window: String,
+        /// The one it refines.
+        base: String,
+    },
+    /// An error of one window's definition: 3582, 3584, 3585, 3587 to 3590, 3592, 3595, 3596.
+    #[error("{}", .what.message(.window))]
+    WindowDefinition {
+        /// The window's name.
+        window: String,
+        /// What is wrong.
+        what: WindowFault,
+    },
+    /// 3593.
+    #[error("You cannot use the window function '{function}' in this context.'")]
+    MisplacedWindowFunction {
+        /// The function, in lower case.
+        function: &'static str,
+    },
+    /// 3594.
+    #[error("You cannot use the alias '{alias}' of an expression containing a window function in this context.'")]
+    MisplacedWindowAlias {
+        /// The alias as written.
+        alias: String,
+    },
     /// 1056.
     #[error("Can't group on '{name}'")]
     CannotGroupOn {
@@ -278,6 +344,71 @@ pub enum Error {
     },
 }
 
+/// What is wrong with a window's definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowFault {
+    /// It has a frame, and another window refines it.
+    RefinedFrame,
+    /// The frame begins with the partition's end.
+    FrameStart,
+    /// The frame ends with the partition's begin.
+    FrameEnd,
+    /// RANGE with an offset, without one order key that has distances.
+    RangeOrder,
+    /// RANGE with a number, by a date or time.
+    RangeNumber,
+    /// RANGE with an interval, by a number.
+    RangeInterval,
+    /// An offset that depends on rows.
+    VariableBound,
+    /// A number instead of an expression in PARTITION BY or ORDER BY.
+    Position,
+    /// A window function in the definition.
+    Nested,
+    /// ROWS with an interval.
+    RowsInterval,
+}
+
+impl WindowFault {
+    fn code(self) -> u16 {
+        match self {
+            Self::RefinedFrame => 3582,
+            Self::FrameStart => 3584,
+            Self::FrameEnd => 3585,
+            Self::RangeOrder => 3587,
+            Self::RangeNumber => 3588,
+            Self::RangeInterval => 3589,
+            Self::VariableBound => 3590,
+            Self::Position => 3592,
+            Self::Nested => 3595,
+            Self::RowsInterval => 3596,
+        }
+    }
+
+    fn message(self, window: &str) -> String {
+        match self {
+            Self::RefinedFrame => format!("Window '{window}' has a frame definition, so cannot be referenced by another window."),
+            Self::FrameStart => format!("Window '{window}': frame start cannot be UNBOUNDED FOLLOWING."),
+            Self::FrameEnd => format!("Window '{window}': frame end cannot be UNBOUNDED PRECEDING."),
+            Self::RangeOrder => format!(
+                "Window '{window}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of numeric or temporal type"
+            ),
+            Self::RangeNumber => {
+                format!("Window '{window}' with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound value allowed.")
+            }
+            Self::RangeInterval => {
+                format!("Window '{window}' with RANGE frame has ORDER BY expression of numeric type, INTERVAL bound value not allowed.")
+            }
+            Self::VariableBound => format!("Window '{window}' has a non-constant frame bound."),
+            Self::Position => format!(
+                "Window '{window}': ORDER BY or PARTITION BY uses legacy position indication which is not supported, use expression."
+            ),
+            Self::Nested => format!("You cannot nest a window function in the specification of window '{window}'."),
+            Self::RowsInterval => format!("Window '{window}': INTERVAL can only be used with RANGE frames."),
+        }
+    }
+}
+
 impl Error {
     /// Error 1235 naming `feature`.
     pub(crate) fn unsupported(feature: impl Into<String>) -> Self {
@@ -308,6 +439,16 @@ impl Error {
             Self::TableInGlobalOrder { .. } => (1250, "42000"),
             Self::InvalidGroupFunction => (1111, "HY000"),
             Self::CannotGroupOn { .. } => (1056, "42000"),
+            Self::GroupingArgument { .. } => (3602, "HY000"),
+            Self::NoSuchWindow { .. } => (3579, "HY000"),
+            Self::WindowCircularity => (3580, "HY000"),
+            Self::DuplicateWindow { .. } => (3591, "HY000"),
+            Self::DependentWindowPartitions => (3581, "HY000"),
+            Self::WindowOrderTwice { .. } => (3583, "HY000"),
+            Self::WindowDefinition { what, .. } => (what.code(), "HY000"),
+            Self::MisplacedWindowFunction { .. } => (3593, "HY000"),
+            Self::MisplacedWindowAlias { .. } => (3594, "HY000"),
+            Self::TooManyArguments { .. } => (3601, "HY000"),
             Self::IllegalReference { .. } => (1247, "42S22"),
             Self::OperandColumns { .. } => (1241, "21000"),
             Self::DifferentColumnCounts => (1222, "21000"),

@@ -190,6 +190,8 @@ fn name(node: &Node) -> &'static str {
         Op::Projection(_) => "Projection",
         Op::HashAgg(_) => "HashAgg",
         Op::StreamAgg(_) => "StreamAgg",
+        Op::RollupAgg(_) => "RollupAgg",
+        Op::Window(_) => "Window",
         Op::HashJoin(_) => "HashJoin",
         Op::IndexJoin(_) => "IndexJoin",
         Op::MergeJoin(_) => "MergeJoin",
@@ -259,7 +261,12 @@ fn operator_info(node: &Node) -> String {
         Op::Values(op) => parts.push(format!("rows:{}", op.rows.len())),
         Op::Selection(op) => parts.push(list(&op.conditions)),
         Op::Projection(op) => parts.push(list(&op.exprs)),
-        Op::HashAgg(op) | Op::StreamAgg(op) => parts.push(aggregate(op)),
+        Op::HashAgg(op) | Op::StreamAgg(op) | Op::RollupAgg(op) => parts.push(aggregate(op)),
+        Op::Window(op) => {
+            parts.push(format!("funcs:{}", list(&op.funcs)));
+            parts.extend((!op.partition_by.is_empty()).then(|| format!("partition by:{}", list(&op.partition_by))));
+            parts.extend((!op.order_by.is_empty()).then(|| format!("order by:{}", keys(&op.order_by))));
+        }
         Op::HashJoin(op) => {
             parts.push(join_name(op.kind).to_owned());
             parts.push(format!("build:{}", if op.build == Side::Left { "left" } else { "right" }));

@@ -23,7 +23,7 @@
 //! - switching rules off changes cost, never results;
 //! - what is parsed and not supported is error 1235 that names the feature.
 //!
-//! Left out on purpose: window functions, recursive common table expressions, LATERAL, JSON, WITH ROLLUP.
+//! Left out on purpose: recursive common table expressions, LATERAL, JSON.
 
 mod bind;
 mod choose;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use base::{ColumnId, TableId};
 use catalog::TableInfo;
 use copr::{RowLimit, SortKey};
-use expr::{AggDesc, Expr};
+use expr::{AggDesc, Expr, window::WindowDesc};
 use types::FieldType;
 
 use crate::physical::{JoinKind, LockWait, RowLock};
@@ -87,6 +87,7 @@ pub(crate) enum Plan {
     Filter(Filter),
     Project(Project),
     Aggregate(Aggregate),
+    Window(Window),
     Join(Box<Join>),
     Sort(Sort),
     Limit(Limit),
@@ -164,12 +165,24 @@ pub(crate) struct Project {
     pub exprs: Vec<(Col, Expr)>,
 }
 
-/// Output: the group columns, then the functions.
+/// Output: the group columns, then the functions, then the column of `rollup`.
 #[derive(Clone, Debug)]
 pub(crate) struct Aggregate {
     pub child: Box<Plan>,
     pub group_by: Vec<(Col, Expr)>,
     pub aggs: Vec<(Col, AggDesc)>,
+    /// WITH ROLLUP: the column that says by how many of the group keys, from the left, a row is grouped. The others are NULL in it, so
+    /// group columns have numbers of their own.
+    pub rollup: Option<Col>,
+}
+
+/// Window functions that share partitions and order. Output: the child's columns, then the functions.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    pub child: Box<Plan>,
+    pub partition_by: Vec<Col>,
+    pub order_by: Vec<(Col, bool)>,
+    pub funcs: Vec<(Col, WindowDesc)>,
 }
 
 #[derive(Clone, Debug)]
@@ -231,7 +244,15 @@ impl Plan {
             Self::Values(values) => values.columns.clone(),
             Self::Filter(filter) => filter.child.columns(),
             Self::Project(project) => project.exprs.iter().map(|(col, _)| *col).collect(),
-            Self::Aggregate(agg) => agg.group_by.iter().map(|(col, _)| *col).chain(agg.aggs.iter().map(|(col, _)| *col)).collect(),
+            Self::Aggregate(agg) => {
+                let groups = agg.group_by.iter().map(|(col, _)| *col);
+                groups.chain(agg.aggs.iter().map(|(col, _)| *col)).chain(agg.rollup).collect()
+            }
+            Self::Window(window) => {
+                let mut columns = window.child.columns();
+                columns.extend(window.funcs.iter().map(|(col, _)| *col));
+                columns
+            }
             Self::Join(join) => join.columns(),
             Self::Sort(sort) => sort.child.columns(),
             Self::Limit(limit) => limit.child.columns(),
@@ -253,6 +274,7 @@ impl Plan {
             Self::Filter(filter) => vec![&mut filter.child],
             Self::Project(project) => vec![&mut project.child],
             Self::Aggregate(agg) => vec![&mut agg.child],
+            Self::Window(window) => vec![&mut window.child],
             Self::Join(join) => vec![&mut join.left, &mut join.right],
             Self::Sort(sort) => vec![&mut sort.child],
             Self::Limit(limit) => vec![&mut limit.child],
@@ -296,6 +318,7 @@ impl Plan {
                     agg.aggs.iter_mut().flat_map(|(_, desc)| desc.args.iter_mut().chain(desc.order_by.iter_mut().map(|key| &mut key.expr))),
                 )
                 .collect(),
+            Self::Window(window) => window.funcs.iter_mut().flat_map(|(_, desc)| desc.exprs_mut()).collect(),
             Self::Join(join) => join.conditions.iter_mut().chain(&mut join.in_conditions).collect(),
             Self::Sort(sort) => sort.by.iter_mut().map(|key| &mut key.expr).collect(),
             Self::Limit(limit) => limit.limit.offset.iter_mut().chain([&mut limit.limit.count]).collect(),

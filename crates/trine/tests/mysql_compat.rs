@@ -53,11 +53,15 @@ fn generate(root: &Path) -> String {
     for (name, supported) in ddl::supported_types() {
         let _ = writeln!(page, "| {} | {} |", name.to_uppercase(), if supported { "yes" } else { "error 1235" });
     }
-    page += "\n## Functions\n\nBeside operators and what has syntax of its own. Aggregates can be used as such, not over windows.\n\n";
+    page += "\n## Functions\n\nBeside operators and what has syntax of its own. Aggregates can be used over windows too, but for GROUP_CONCAT and DISTINCT, as in MySQL.\n\n";
     page += "| function | arguments | state |\n|---|---|---|\n";
     let mut known: Vec<(String, String)> =
         expr::functions::function_names().into_iter().map(|(name, min, max)| (name.to_owned(), arity(min, max))).collect();
     known.extend(expr::AggKind::function_names().map(|name| (name.to_owned(), "aggregate".to_owned())));
+    known.extend(expr::window::WindowKind::function_names().map(|(name, arity)| (name.to_owned(), format!("{arity}, over a window"))));
+    // The planner makes it of a group's level.
+    known.push(("GROUPING".to_owned(), "1 to 64, with WITH ROLLUP".to_owned()));
+    known.iter_mut().for_each(|(name, _)| name.make_ascii_lowercase());
     known.sort();
     known.dedup_by(|a, b| a.0 == b.0);
     for (name, arguments) in known {

@@ -6,3 +6,4 @@ mod queries;
 mod random_statements;
 mod schema_states;
 mod support;
+mod windows;

@@ -31,6 +31,11 @@ impl Accumulator for Count {
         Ok(())
     }
 
+    fn take_out(&mut self, _: &AggDesc, args: &[Vector<'_>], rows: Rows<'_>) -> Result<bool> {
+        rows.for_each(|row, group| self.counts[group] -= i64::from(!args.iter().any(|a| a.is_null(row))));
+        Ok(true)
+    }
+
     fn merge(&mut self, _: &AggDesc, _: &EvalCtx, partial: &[Vector<'_>], rows: Rows<'_>) -> Result<()> {
         rows.for_each(|row, group| {
             if let DatumRef::Int(n) = partial[0].get(row) {
@@ -89,6 +94,15 @@ impl Accumulator for Bits {
     fn update(&mut self, _: &AggDesc, _: &EvalCtx, args: &[Vector<'_>], rows: Rows<'_>) -> Result<()> {
         self.fold(&args[0], rows);
         Ok(())
+    }
+
+    fn take_out(&mut self, _: &AggDesc, args: &[Vector<'_>], rows: Rows<'_>) -> Result<bool> {
+        // What was exclusively or-ed once more is gone.
+        let can = self.kind == AggKind::BitXor;
+        if can {
+            self.fold(&args[0], rows);
+        }
+        Ok(can)
     }
 
     fn merge(&mut self, _: &AggDesc, _: &EvalCtx, partial: &[Vector<'_>], rows: Rows<'_>) -> Result<()> {

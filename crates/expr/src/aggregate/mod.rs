@@ -46,6 +46,8 @@ pub(crate) enum Rows<'a> {
     One(&'a [u32]),
     /// Rows 0 to n, all to group 0.
     All(usize),
+    /// Rows from the first up to, without, the second, all to group 0.
+    Span(usize, usize),
     /// Row i to group `groups[i]`.
     Groups(&'a [u32]),
     /// Rows with their groups.
@@ -59,6 +61,7 @@ impl Rows<'_> {
         match self {
             Rows::One(rows) => rows.iter().for_each(|row| f(*row as usize, 0)),
             Rows::All(n) => (0..*n).for_each(|row| f(row, 0)),
+            Rows::Span(from, to) => (*from..*to).for_each(|row| f(row, 0)),
             Rows::Groups(groups) => groups.iter().enumerate().for_each(|(row, group)| f(row, *group as usize)),
             Rows::Pairs(pairs) => pairs.iter().for_each(|(row, group)| f(*row as usize, *group as usize)),
         }
@@ -84,6 +87,11 @@ pub(crate) trait Accumulator: Send {
 
     /// Feeds argument values.
     fn update(&mut self, desc: &AggDesc, ctx: &EvalCtx, args: &[Vector<'_>], rows: Rows<'_>) -> Result<()>;
+
+    /// Takes values that were fed out again, for frames that move; false, and nothing is done, if the kind cannot.
+    fn take_out(&mut self, _desc: &AggDesc, _args: &[Vector<'_>], _rows: Rows<'_>) -> Result<bool> {
+        Ok(false)
+    }
 
     /// Feeds partial columns.
     fn merge(&mut self, desc: &AggDesc, ctx: &EvalCtx, partial: &[Vector<'_>], rows: Rows<'_>) -> Result<()>;

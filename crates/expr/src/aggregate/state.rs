@@ -1,5 +1,7 @@
 //! The states of one aggregate for all groups of an aggregation.
 
+use std::ops::Range;
+
 use types::{Chunk, Column, Datum};
 
 use super::basic::{AnyValue, Bits, Count};
@@ -12,6 +14,7 @@ use super::sum;
 use super::{Accumulator, AggDesc, AggKind, AggMode, Rows};
 use crate::context::EvalCtx;
 use crate::error::Result;
+use crate::vector::Vector;
 
 /// The states of one aggregate: fed with chunks, asked for results group by group.
 ///
@@ -87,6 +90,16 @@ impl AggState {
         self.feed(desc, ctx, chunk, Rows::Groups(groups))
     }
 
+    /// Feeds rows of arguments that are evaluated already to group 0, without DISTINCT.
+    pub(crate) fn fold(&mut self, desc: &AggDesc, ctx: &EvalCtx, args: &[Vector<'_>], rows: Range<usize>) -> Result<()> {
+        self.accumulator.update(desc, ctx, args, Rows::Span(rows.start, rows.end))
+    }
+
+    /// Takes rows that were fed out of group 0 again; false, and nothing is done, if the aggregate cannot.
+    pub(crate) fn take_out(&mut self, desc: &AggDesc, args: &[Vector<'_>], rows: Range<usize>) -> Result<bool> {
+        self.accumulator.take_out(desc, args, Rows::Span(rows.start, rows.end))
+    }
+
     fn feed(&mut self, desc: &AggDesc, ctx: &EvalCtx, chunk: &Chunk, rows: Rows<'_>) -> Result<()> {
         if chunk.rows() == 0 {
             return Ok(());
@@ -118,7 +131,7 @@ impl AggState {
         for group in 0..groups.len() {
             other.accumulator.append_partial(group, &mut columns);
         }
-        let vectors: Vec<_> = columns.iter().map(crate::vector::Vector::Borrowed).collect();
+        let vectors: Vec<_> = columns.iter().map(Vector::Borrowed).collect();
         self.accumulator.merge(desc, ctx, &vectors, Rows::Groups(groups))
     }
 

@@ -120,6 +120,19 @@ impl Accumulator for IntSum {
         Ok(())
     }
 
+    fn take_out(&mut self, _: &AggDesc, args: &[Vector<'_>], rows: Rows<'_>) -> Result<bool> {
+        rows.for_each(|row, group| {
+            let value = match args[0].get(row) {
+                DatumRef::Int(value) => i128::from(value),
+                DatumRef::UInt(value) => i128::from(value),
+                _ => return,
+            };
+            self.sums[group] -= value;
+            self.counts[group] -= 1;
+        });
+        Ok(true)
+    }
+
     fn merge(&mut self, desc: &AggDesc, _: &EvalCtx, partial: &[Vector<'_>], rows: Rows<'_>) -> Result<()> {
         rows.try_for_each(|row, group| {
             if let Some((count, sum)) = partial_row(partial, row) {
@@ -177,6 +190,14 @@ impl Accumulator for DecimalSum {
                 None => Ok(()),
             }),
         }
+    }
+
+    fn take_out(&mut self, desc: &AggDesc, args: &[Vector<'_>], rows: Rows<'_>) -> Result<bool> {
+        rows.try_for_each(|row, group| match decimal_of(args[0].get(row)) {
+            Some(value) => self.add(desc, group, -1, &value.neg()),
+            None => Ok(()),
+        })?;
+        Ok(true)
     }
 
     fn merge(&mut self, desc: &AggDesc, _: &EvalCtx, partial: &[Vector<'_>], rows: Rows<'_>) -> Result<()> {

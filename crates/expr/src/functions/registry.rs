@@ -64,7 +64,6 @@ const ALIASES: &[(&str, &str)] = &[
 /// Functions that MySQL has and this server does not: they are an error of their own (1235) instead of an unknown function.
 const UNSUPPORTED: &[&str] = &[
     "extractvalue",
-    "grouping",
     "gtid_subset",
     "gtid_subtract",
     "load_file",

@@ -13,3 +13,4 @@ mod script;
 mod strings;
 mod time;
 mod vectors;
+mod windows;

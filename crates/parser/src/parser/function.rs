@@ -153,7 +153,10 @@ impl Parser<'_> {
             AggregateArgs::Concat => self.group_concat(&mut call)?,
         }
         self.expect(Tok::RParen)?;
-        call.over = self.opt_over()?;
+        // ANY_VALUE is no aggregate to MySQL, and so none over a window.
+        if func != AggregateFunc::AnyValue {
+            call.over = self.opt_over()?;
+        }
         Ok(Expr::Aggregate(Box::new(call)))
     }
 

@@ -115,12 +115,24 @@ impl Parser<'_> {
             let (amount, unit) = self.interval_behind()?;
             (amount, Some(unit))
         } else {
-            (self.operand()?, None)
+            (self.row_offset()?, None)
         };
         match self.eat_any(&[Kw::PRECEDING, Kw::FOLLOWING]) {
             Some(Kw::PRECEDING) => Ok(FrameBound::Preceding(amount, unit)),
             Some(_) => Ok(FrameBound::Following(amount, unit)),
             None => Err(self.syntax()),
+        }
+    }
+
+    /// A number without a sign, or `?`.
+    fn row_offset(&mut self) -> Result<Expr> {
+        match self.tok.tok {
+            Tok::Int | Tok::Decimal | Tok::Float => {
+                let (value, id) = self.literal()?;
+                Ok(Expr::Literal(value, id))
+            }
+            Tok::Param => Ok(Expr::Param(self.param()?)),
+            _ => Err(self.syntax()),
         }
     }
 }

@@ -18,22 +18,32 @@ pub(crate) struct ExprCx {
     pub aggregates: bool,
     /// Literals may become parameters of a cached plan.
     pub params: bool,
+    pub windows: Windows,
+}
+
+/// Whether window functions may be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Windows {
+    Allowed,
+    Refused,
+    /// In the definition of a window, which has an error of its own.
+    InDefinition,
 }
 
 impl ExprCx {
     /// The select list.
     pub fn select_list() -> Self {
-        Self { clause: Clause::FieldList, aliases: Aliases::Hidden, aggregates: true, params: false }
+        Self { aggregates: true, windows: Windows::Allowed, ..Self::plain(Clause::FieldList) }
     }
 
     /// WHERE, ON, inserted and assigned values.
     pub fn condition(clause: Clause) -> Self {
-        Self { clause, aliases: Aliases::Hidden, aggregates: false, params: true }
+        Self { params: true, ..Self::plain(clause) }
     }
 
     /// Neither aggregates nor parameters.
     pub fn plain(clause: Clause) -> Self {
-        Self { clause, aliases: Aliases::Hidden, aggregates: false, params: false }
+        Self { clause, aliases: Aliases::Hidden, aggregates: false, params: false, windows: Windows::Refused }
     }
 
     /// The same with select aliases visible.
@@ -44,6 +54,11 @@ impl ExprCx {
     /// The same with select aliases visible and aggregate functions allowed.
     pub fn with_aggregates(self, aliases: Aliases) -> Self {
         Self { aliases, aggregates: true, ..self }
+    }
+
+    /// The same with window functions allowed, or refused in their own way.
+    pub fn with_windows(self, windows: Windows) -> Self {
+        Self { windows, ..self }
     }
 
     /// The same without parameters.
@@ -59,7 +74,11 @@ impl<'a> Binder<'a> {
         match e {
             E::Literal(literal, id) => self.bind_literal(literal, *id, cx.params),
             E::Param(ordinal) => Ok(self.bind_marker(*ordinal)),
-            E::Column(column) => self.resolve_column(column, cx.clause, cx.aliases),
+            E::Column(column) => {
+                let expr = self.resolve_column(column, cx.clause, cx.aliases)?;
+                self.check_alias(column, &expr, cx)?;
+                Ok(expr)
+            }
             E::UserVar(name) => self.call("getvar", vec![self.text(name)]),
             E::AssignUserVar { name, value } => {
                 let value = self.bind_expr(value, cx.without_params())?;
@@ -108,7 +127,7 @@ impl<'a> Binder<'a> {
             E::Case(case) => self.bind_case(case, cx),
             E::InSubquery { .. } | E::Exists(_) | E::Subquery(_) | E::Quantified { .. } => self.bind_subquery_expr(e, cx),
             E::Aggregate(call) => self.bind_aggregate(call, cx),
-            E::Window(call) => Err(Error::unsupported(format!("window function {}", call.func.name()))),
+            E::Window(call) => self.bind_window_function(call, cx),
             _ => self.bind_function(e, cx.without_params()),
         }
     }

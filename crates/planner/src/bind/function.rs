@@ -10,7 +10,6 @@ use super::{
     Binder,
     expression::ExprCx,
     literal::{as_number, value_type},
-    scope::same_name,
 };
 use crate::error::{Error, Result};
 
@@ -120,11 +119,11 @@ impl<'a> Binder<'a> {
             }));
         }
         let name = call.name.to_ascii_lowercase();
+        if name == "grouping" {
+            return self.bind_grouping(&call.args, cx);
+        }
         // IF, IFNULL, COALESCE and NULLIF pass values through; the others read their arguments in their own ways.
         let args = self.bind_all(&call.args, cx)?;
-        if !is_builtin(&name) && same_name(&name, "grouping") {
-            return Err(Error::unsupported("GROUPING"));
-        }
         if !is_builtin(&name) {
             if expr::functions::is_unsupported(&name) {
                 return Err(Error::unsupported(name.to_ascii_uppercase()));
@@ -219,8 +218,8 @@ impl<'a> Binder<'a> {
 
     /// An aggregate function of this block: its value is a column of the aggregation to come.
     pub(super) fn bind_aggregate(&mut self, call: &'a ast::AggregateCall, cx: ExprCx) -> Result<Expr> {
-        if call.over.is_some() {
-            return Err(Error::unsupported(format!("window function {}", call.func.name())));
+        if let Some(over) = &call.over {
+            return self.bind_window_aggregate(call, over, cx);
         }
         if !cx.aggregates {
             return Err(Error::InvalidGroupFunction);
@@ -251,7 +250,7 @@ impl<'a> Binder<'a> {
     }
 }
 
-fn aggregate_kind(func: ast::AggregateFunc) -> Result<AggKind> {
+pub(super) fn aggregate_kind(func: ast::AggregateFunc) -> Result<AggKind> {
     use ast::AggregateFunc as F;
     Ok(match func {
         F::Count => AggKind::Count,

@@ -1,7 +1,7 @@
 //! Binding: from names to columns, from syntax to the logical plan.
 //!
 //! One pass over the tree. [`Binder`] holds what the whole statement shares: the columns' numbers, the parameter slots, the tables
-//! touched and the stack of query blocks. One file a concern: `scope` (what names mean), `from`, `select`, `grouping`, `set_operation`,
+//! touched and the stack of query blocks. One file a concern: `scope` (what names mean), `from`, `select`, `grouping`, `dependence`, `window`, `set_operation`,
 //! `subquery`, `expression`, and one for each statement that changes rows.
 //!
 //! Literals of a statement that goes through the plan cache become parameters where neither the plan's shape nor a result column can
@@ -10,6 +10,7 @@
 
 pub(crate) mod column_default;
 pub(crate) mod delete;
+mod dependence;
 mod expression;
 mod from;
 mod function;
@@ -21,6 +22,7 @@ mod select;
 mod set_operation;
 mod subquery;
 pub(crate) mod update;
+mod window;
 
 use std::sync::Arc;
 
@@ -67,6 +69,10 @@ pub(crate) struct Binder<'a> {
     derived_depth: usize,
     /// Tables that subqueries in expressions read other than through derived tables.
     read_by_subqueries: Vec<TableId>,
+    /// The OVER clauses of all window functions.
+    overs: Vec<&'a ast::Over>,
+    /// The name of the window whose definition is being bound.
+    window_name: String,
 }
 
 /// A subquery evaluated once per execution.
@@ -129,6 +135,8 @@ impl<'a> Binder<'a> {
             locks_rows: false,
             derived_depth: 0,
             read_by_subqueries: vec![],
+            overs: vec![],
+            window_name: String::new(),
         }
     }
 

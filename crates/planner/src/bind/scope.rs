@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use catalog::TableInfo;
-use expr::{AggDesc, Coercibility, Expr};
+use expr::{AggDesc, Coercibility, Expr, window::WindowFunc};
 use parser::ast;
 use types::FieldType;
 
@@ -53,6 +53,12 @@ pub(crate) struct Frame {
     pub aliases: Vec<(String, Expr)>,
     /// The aggregate functions of this block.
     pub aggs: Vec<(Col, AggDesc)>,
+    /// The block is grouped WITH ROLLUP.
+    pub rollup: bool,
+    /// Calls of GROUPING() with their arguments, each under the number of a column that stands for its value.
+    pub groupings: Vec<(Col, Vec<Expr>)>,
+    /// The window functions of this block.
+    pub windows: Vec<WindowUse>,
     /// The FROM tables whose rows can be locked or changed.
     pub targets: Vec<RowTarget>,
     /// Joins that arguments of aggregate functions asked for: to be attached below the aggregation.
@@ -65,6 +71,16 @@ pub(crate) struct Frame {
     pub new_row: Option<(Col, usize)>,
     /// The block reads a slot of some enclosing block.
     pub correlated: bool,
+}
+
+/// A call of a window function, whose value is a column.
+#[derive(Clone, Debug)]
+pub(crate) struct WindowUse {
+    pub col: Col,
+    pub func: WindowFunc,
+    pub ty: FieldType,
+    /// Its OVER clause, as a position in [`Binder::overs`].
+    pub over: usize,
 }
 
 /// A table of FROM whose rows can be locked or changed.

@@ -1,18 +1,25 @@
 //! SELECT: from the clauses of a block to operators.
 //!
 //! ```text
-//! FROM ─ WHERE ─ [lock] ─ [aggregation ─ HAVING] ─ select list ─ [DISTINCT] ─ ORDER BY ─ LIMIT
+//! FROM ─ WHERE ─ [lock] ─ [aggregation ─ HAVING] ─ [windows] ─ select list ─ [DISTINCT] ─ ORDER BY ─ LIMIT
 //! ```
 //!
 //! The clauses are bound in the order in which their names become visible: FROM, WHERE, the select list (whose aliases GROUP BY, HAVING
 //! and ORDER BY may use), GROUP BY, HAVING, ORDER BY. Aggregate functions met on the way are collected in the block's frame; when there
-//! are any, `grouping` rewrites the bound expressions to refer to the aggregation's output.
+//! are any, `grouping` rewrites the bound expressions to refer to the aggregation's output. Window functions are collected likewise; the
+//! windows they name are bound last (`window`).
 
 use copr::{RowLimit, SortKey};
 use expr::Expr;
 use parser::ast;
 
-use super::{Aliases, Binder, BoundQuery, ResultColumn, ScopeColumn, expression::ExprCx, from::ScanMode, scope::same_name};
+use super::{
+    Aliases, Binder, BoundQuery, ResultColumn, ScopeColumn,
+    expression::{ExprCx, Windows},
+    from::ScanMode,
+    grouping::Clauses,
+    scope::same_name,
+};
 use crate::{
     error::{Clause, Error, Result},
     logical::{Aggregate, Col, Limit, Lock, Plan, Project, Sort, Values},
@@ -82,9 +89,10 @@ impl<'a> Binder<'a> {
             plan = self.bind_lock(plan, lock, locks)?;
         }
 
+        self.frame().rollup = select.rollup;
         let mut items = self.bind_items(select)?;
         self.frame().aliases = items.iter().map(|item| (item.name.clone(), item.expr.clone())).collect();
-        let mut group = self.bind_order_items(&select.group_by, &items, Clause::GroupBy)?;
+        let group = self.bind_order_items(&select.group_by, &items, Clause::GroupBy)?;
         let mut having = vec![];
         if let Some(condition) = &select.having {
             let cx = ExprCx::condition(Clause::Having).with_aggregates(Aliases::First);
@@ -92,6 +100,7 @@ impl<'a> Binder<'a> {
             self.as_condition(bound)?.split_conjunction(&mut having);
         }
         let mut order = self.bind_order_items(order_by, &items, Clause::OrderBy)?;
+        let mut windows = self.bind_windows(&select.windows)?;
 
         for pending in std::mem::take(&mut self.frame().before_aggregation) {
             let later = std::mem::replace(&mut self.frame().pending, vec![pending]);
@@ -99,9 +108,11 @@ impl<'a> Binder<'a> {
             self.frame().pending = later;
         }
         if !group.is_empty() || !self.frame().aggs.is_empty() {
-            plan = self.aggregate(plan, &mut items, &mut group, &mut having, &mut order)?;
+            let clauses = Clauses { items: &mut items, having: &mut having, order: &mut order, windows: &mut windows };
+            plan = self.aggregate(plan, group, clauses)?;
         }
         plan = self.attach_pending(plan).filtered(having);
+        plan = self.with_windows(plan, windows);
         let bound = self.project(plan, items, order, select.options.distinct)?;
         self.limit_query(bound, limit)
     }
@@ -176,6 +187,7 @@ impl<'a> Binder<'a> {
                 _ if matches!(entry.expr, ast::Expr::Column(_)) => ExprCx::plain(clause).with_aggregates(Aliases::First),
                 _ => ExprCx::plain(clause).with_aggregates(Aliases::Last),
             };
+            let cx = if clause == Clause::OrderBy { cx.with_windows(Windows::Allowed) } else { cx };
             let expr = self.bind_expr(&entry.expr, cx)?;
             if clause == Clause::GroupBy && self.refers_to_aggregate(&expr) {
                 let name = match &entry.expr {
@@ -191,7 +203,9 @@ impl<'a> Binder<'a> {
 
     fn refers_to_aggregate(&mut self, expr: &Expr) -> bool {
         let used = crate::logical::columns_of(expr);
-        self.frame().aggs.iter().any(|(col, _)| used.contains(col))
+        let frame = self.frame();
+        let aggs = frame.aggs.iter().map(|(col, _)| col).chain(frame.groupings.iter().map(|(col, _)| col));
+        aggs.chain(frame.windows.iter().map(|call| &call.col)).any(|col| used.contains(col))
     }
 
     /// The select list, DISTINCT and ORDER BY over the block's rows.
@@ -251,7 +265,7 @@ impl<'a> Binder<'a> {
                 group_by.push((column.col, self.columns.expr(column.col)));
             }
         }
-        Plan::Aggregate(Aggregate { child: Box::new(plan), group_by, aggs: vec![] })
+        Plan::Aggregate(Aggregate { child: Box::new(plan), group_by, aggs: vec![], rollup: None })
     }
 
     /// ORDER BY and LIMIT of a query whose body is not a SELECT: names are result columns.
@@ -270,6 +284,9 @@ impl<'a> Binder<'a> {
             let keys = self.bind_order_items(&query.order_by, &items, Clause::OrderBy)?;
             if !self.frame().aggs.is_empty() {
                 return Err(Error::InvalidGroupFunction);
+            }
+            if let Some(call) = self.frame().windows.first() {
+                return Err(Error::MisplacedWindowFunction { function: call.func.name() });
             }
             let mut exprs: Vec<(Col, Expr)> = output.iter().map(|column| (column.col, self.columns.expr(column.col))).collect();
             exprs.dedup_by_key(|(col, _)| *col);
@@ -356,12 +373,6 @@ impl<'a> Binder<'a> {
 }
 
 fn refuse_unsupported(select: &ast::SelectStmt) -> Result<()> {
-    if select.rollup {
-        return Err(Error::unsupported("WITH ROLLUP"));
-    }
-    if !select.windows.is_empty() {
-        return Err(Error::unsupported("WINDOW"));
-    }
     if select.options.sql_calc_found_rows {
         return Err(Error::unsupported("SQL_CALC_FOUND_ROWS"));
     }
@@ -394,7 +405,7 @@ fn refuse_qualified(order_by: &[ast::OrderItem]) -> Result<()> {
     Ok(())
 }
 
-fn literal_position(expr: &ast::Expr) -> Option<i64> {
+pub(super) fn literal_position(expr: &ast::Expr) -> Option<i64> {
     match expr {
         ast::Expr::Literal(ast::Literal::Int(position), _) => Some(*position),
         _ => None,

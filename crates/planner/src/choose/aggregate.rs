@@ -2,6 +2,7 @@
 
 use copr::DagOp;
 use expr::{AggDesc, Expr};
+use types::FieldType;
 
 use super::{Chooser, OrderColumn, Physical, Want, cost, open_dag};
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
 };
 
 /// Grouping beside the data pays when it leaves at most this share of the rows.
-const WORTH_PUSHING: f64 = 0.5;
+pub(super) const WORTH_PUSHING: f64 = 0.5;
 
 impl Chooser<'_> {
     pub(super) fn choose_aggregate(&self, agg: &Aggregate, want: &Want) -> Physical {
@@ -71,7 +72,7 @@ impl Chooser<'_> {
     }
 
     /// Puts the first phase into the reader's DAG; the group keys and functions of the second phase, over its output.
-    fn push_partial(
+    pub(super) fn push_partial(
         &self,
         child: &mut Physical,
         group_by: &[Expr],
@@ -80,22 +81,13 @@ impl Chooser<'_> {
         streamed: bool,
     ) -> Option<(Vec<Expr>, Vec<AggDesc>)> {
         let worthwhile = groups <= child.rows() * WORTH_PUSHING || group_by.is_empty();
-        let splittable = aggs.iter().all(AggDesc::can_split);
-        if !self.is_on(Rule::PushDownAggregates) || !worthwhile || !splittable {
+        if !self.is_on(Rule::PushDownAggregates) || !worthwhile || !aggs.iter().all(AggDesc::can_split) {
             return None;
         }
         let task = self.task(groups);
         let rows = child.rows();
         let (dag, tasks) = open_dag(&mut child.node)?;
-        let mut output: Vec<_> = group_by.iter().map(|key| key.field_type().clone()).collect();
-        let final_keys = output.iter().enumerate().map(|(i, ty)| Expr::column(i, ty.clone())).collect();
-        let (mut partials, mut finals) = (vec![], vec![]);
-        for desc in aggs {
-            let (partial, last) = desc.split(output.len())?;
-            output.extend(partial.output_types());
-            partials.push(partial);
-            finals.push(last);
-        }
+        let Phases { partials, output, final_keys, finals } = Phases::of(group_by, aggs)?;
         dag.ops.push(DagOp::Aggregate { group_by: group_by.to_vec(), aggs: partials, streamed });
         dag.output = output.clone();
         tasks.push(task);
@@ -107,7 +99,35 @@ impl Chooser<'_> {
     }
 }
 
-fn resolve_desc(child: &Physical, desc: &AggDesc) -> AggDesc {
+/// An aggregation in two phases.
+pub(super) struct Phases {
+    /// The functions of the first phase.
+    pub partials: Vec<AggDesc>,
+    /// The types of its output: the group keys, then partial columns.
+    pub output: Vec<FieldType>,
+    /// The group keys of the second phase, over the first one's output.
+    pub final_keys: Vec<Expr>,
+    /// … and its functions.
+    pub finals: Vec<AggDesc>,
+}
+
+impl Phases {
+    /// `None` when some function needs all rows at once.
+    pub fn of(group_by: &[Expr], aggs: &[AggDesc]) -> Option<Self> {
+        let mut output: Vec<FieldType> = group_by.iter().map(|key| key.field_type().clone()).collect();
+        let final_keys = output.iter().enumerate().map(|(i, ty)| Expr::column(i, ty.clone())).collect();
+        let (mut partials, mut finals) = (vec![], vec![]);
+        for desc in aggs {
+            let (partial, last) = desc.split(output.len())?;
+            output.extend(partial.output_types());
+            partials.push(partial);
+            finals.push(last);
+        }
+        Some(Self { partials, output, final_keys, finals })
+    }
+}
+
+pub(super) fn resolve_desc(child: &Physical, desc: &AggDesc) -> AggDesc {
     let mut desc = desc.clone();
     for arg in desc.args.iter_mut().chain(desc.order_by.iter_mut().map(|key| &mut key.expr)) {
         *arg = child.resolve(arg);

@@ -214,6 +214,7 @@ impl<'a> Estimator<'a> {
                     JoinKind::Mark => left,
                 }
             }
+            Plan::Window(window) => self.rows(&window.child, columns),
             Plan::Sort(sort) => self.rows(&sort.child, columns),
             Plan::Limit(limit) => self.rows(&limit.child, columns).min(self.row_count(&limit.limit.count)).max(1.0),
             Plan::Union(union) => union.children.iter().map(|child| self.rows(child, columns)).sum(),

@@ -13,7 +13,9 @@ mod estimate;
 mod join;
 mod order;
 mod path;
+mod rollup;
 mod scan;
+mod window;
 
 use std::cell::Cell;
 
@@ -140,7 +142,11 @@ impl<'a> Chooser<'a> {
                 self.selection(child, &filter.conditions)
             }
             Plan::Project(project) => self.choose_projection(project, want),
-            Plan::Aggregate(agg) => self.choose_aggregate(agg, want),
+            Plan::Aggregate(agg) => match agg.rollup {
+                Some(kept_keys) => self.choose_rollup(agg, kept_keys, want),
+                None => self.choose_aggregate(agg, want),
+            },
+            Plan::Window(window) => self.choose_window(window, want),
             Plan::Join(join) => {
                 let chosen = self.choose_join(join, want);
                 self.sorted(chosen, want)

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use base::TableId;
 use catalog::TableInfo;
 use copr::{DagPlan, RowLimit, ScanColumn, SortKey};
-use expr::{AggDesc, Expr};
+use expr::{AggDesc, Expr, window::WindowDesc};
 use types::FieldType;
 
 pub use self::change::{Assignment, Check, ColumnFill, Delete, DeleteTarget, Insert, InsertSource, InsertValue, Update, UpdateTarget};
@@ -173,6 +173,11 @@ pub enum Op {
     HashAgg(Aggregate),
     /// Groups input that is ordered by the group keys.
     StreamAgg(Aggregate),
+    /// Groups input that is ordered by the group keys on all levels: by all keys, by all but the last, …, by none (WITH ROLLUP). Keys left
+    /// out are NULL in the output, which has one more column: by how many keys the row is grouped. Without input there is no row.
+    RollupAgg(Aggregate),
+    /// Computes window functions over input that is ordered by partitions and, in them, by the window's order.
+    Window(Window),
     /// Joins by a hash table on one side; a nested loop when there are no keys.
     HashJoin(HashJoin),
     /// Joins by looking up the inner side's index for batches of outer rows.
@@ -393,6 +398,19 @@ pub struct Aggregate {
     pub aggs: Vec<AggDesc>,
 }
 
+/// Window functions that share partitions and order. Output: the child's columns, then one column for each function; rows stay in order.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// The input, ordered by `partition_by` and then `order_by`.
+    pub child: Box<Node>,
+    /// The columns that rows of a partition are equal in.
+    pub partition_by: Vec<Expr>,
+    /// The columns that peers are equal in.
+    pub order_by: Vec<SortKey>,
+    /// The functions, over the child's rows.
+    pub funcs: Vec<WindowDesc>,
+}
+
 /// Which rows a join yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum JoinKind {
@@ -596,7 +614,8 @@ impl Node {
             | Op::Values(_) => vec![],
             Op::Selection(op) => vec![&mut op.child],
             Op::Projection(op) => vec![&mut op.child],
-            Op::HashAgg(op) | Op::StreamAgg(op) => vec![&mut op.child],
+            Op::HashAgg(op) | Op::StreamAgg(op) | Op::RollupAgg(op) => vec![&mut op.child],
+            Op::Window(op) => vec![&mut op.child],
             Op::HashJoin(op) => vec![&mut op.left, &mut op.right],
             Op::IndexJoin(op) => vec![&mut op.outer, &mut op.inner],
             Op::MergeJoin(op) => vec![&mut op.left, &mut op.right],
@@ -628,7 +647,8 @@ impl Node {
             | Op::Values(_) => vec![],
             Op::Selection(op) => vec![&op.child],
             Op::Projection(op) => vec![&op.child],
-            Op::HashAgg(op) | Op::StreamAgg(op) => vec![&op.child],
+            Op::HashAgg(op) | Op::StreamAgg(op) | Op::RollupAgg(op) => vec![&op.child],
+            Op::Window(op) => vec![&op.child],
             Op::HashJoin(op) => vec![&op.left, &op.right],
             Op::IndexJoin(op) => vec![&op.outer, &op.inner],
             Op::MergeJoin(op) => vec![&op.left, &op.right],

@@ -52,6 +52,19 @@ fn prune(plan: &mut Plan, wanted: &[Col]) {
                 .collect();
             prune(&mut agg.child, &read);
         }
+        Plan::Window(window) => {
+            window.funcs.retain(|(col, _)| wanted.contains(col));
+            if window.funcs.is_empty() {
+                prune(&mut window.child, wanted);
+                *plan = std::mem::replace(&mut *window.child, Plan::empty());
+                return;
+            }
+            let mut read: Vec<Col> =
+                window.funcs.iter_mut().flat_map(|(_, desc)| desc.exprs_mut()).flat_map(|expr| columns_of(expr)).collect();
+            read.extend(window.partition_by.iter().chain(window.order_by.iter().map(|(col, _)| col)));
+            read.extend(wanted);
+            prune(&mut window.child, &read);
+        }
         Plan::Join(join) => {
             own.extend_from_slice(wanted);
             own.extend(join.bindings.iter().map(|(_, col)| *col));

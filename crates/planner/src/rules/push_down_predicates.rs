@@ -3,7 +3,8 @@
 //! | operator | which conditions from above go below |
 //! |---|---|
 //! | projection | all, with its expressions put in, unless those are volatile |
-//! | aggregation | those about group keys |
+//! | aggregation | those about group keys; none WITH ROLLUP, whose rows of all levels they concern |
+//! | window functions | those about what they are partitioned by |
 //! | inner join | those about one side; the others become conditions of the match |
 //! | left join | those about the left side; conditions of the match about the right side go right |
 //! | semi, anti, mark join | all but those about the mark go left |
@@ -50,6 +51,14 @@ fn push(plan: Plan, mut conditions: Vec<Expr>, cx: &mut RuleCx<'_>) -> Plan {
             Plan::Project(project).filtered(stay)
         }
         Plan::Aggregate(agg) => push_through_aggregate(agg, conditions, cx),
+        Plan::Window(mut window) => {
+            // A condition on what makes a partition takes whole partitions away.
+            let (go, stay): (Vec<_>, Vec<_>) = conditions.into_iter().partition(|condition| {
+                condition.is_deterministic() && !columns_of(condition).is_empty() && covered(condition, &window.partition_by)
+            });
+            window.child = Box::new(push(*window.child, go, cx));
+            Plan::Window(window).filtered(stay)
+        }
         Plan::Join(join) => push_into_join(*join, conditions, cx),
         Plan::Sort(mut sort) => {
             sort.child = Box::new(push(*sort.child, conditions, cx));
@@ -77,8 +86,9 @@ fn push(plan: Plan, mut conditions: Vec<Expr>, cx: &mut RuleCx<'_>) -> Plan {
 fn push_through_aggregate(mut agg: Aggregate, conditions: Vec<Expr>, cx: &mut RuleCx<'_>) -> Plan {
     let keys: Vec<Col> = agg.group_by.iter().map(|(col, _)| *col).collect();
     // Without groups there is always one row; a condition below would not take it away.
-    let (go, stay): (Vec<_>, Vec<_>) =
-        conditions.into_iter().partition(|condition| !keys.is_empty() && covered(condition, &keys) && !columns_of(condition).is_empty());
+    let (go, stay): (Vec<_>, Vec<_>) = conditions
+        .into_iter()
+        .partition(|condition| agg.rollup.is_none() && !keys.is_empty() && covered(condition, &keys) && !columns_of(condition).is_empty());
     let go = go.into_iter().map(|condition| substitute(condition, &agg.group_by)).collect();
     agg.child = Box::new(push(*agg.child, go, cx));
     Plan::Aggregate(agg).filtered(stay)

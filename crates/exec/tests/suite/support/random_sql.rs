@@ -1,4 +1,5 @@
-//! Random statements over three small tables, from a seed: joins, derived tables, subqueries of every kind, grouping, set operations, changes.
+//! Random statements over three small tables, from a seed: joins, derived tables, subqueries of every kind, grouping, rollups, windows, set
+//! operations, changes.
 #![allow(missing_docs, dead_code)]
 
 /// Deterministic numbers that look random.
@@ -150,11 +151,25 @@ pub fn query(r: &mut Numbers) -> (String, bool) {
         .iter()
         .flat_map(|(alias, shape)| SHAPES[*shape].ints.iter().chain(SHAPES[*shape].texts).map(move |column| format!("{alias}.{column}")));
     let all = all.collect::<Vec<_>>().join(", ");
-    match r.below(6) {
+    match r.below(8) {
         0 => {
             let having = if r.one_in(3) { " HAVING COUNT(*) > 1" } else { "" };
             let aggregates = format!("COUNT(*), SUM({other}), MIN({other}), COUNT(DISTINCT {other})");
             (format!("SELECT {column}, {aggregates} FROM {from}{filter} GROUP BY {column}{having}"), false)
+        }
+        6 => {
+            let levels = if r.one_in(2) { format!("{column}, {other}") } else { format!("{column} + 1") };
+            let (functions, having) = (r.pick(&["COUNT(*)", "COUNT(DISTINCT 1)"]), r.pick(&["", " HAVING COUNT(*) > 1"]));
+            (format!("SELECT {levels}, {functions}, MAX({other}) FROM {from}{filter} GROUP BY {levels} WITH ROLLUP{having}"), false)
+        }
+        7 => {
+            let window = format!("PARTITION BY {column} ORDER BY {other}{desc}");
+            let range = format!("ORDER BY {column}{desc} RANGE BETWEEN 2 PRECEDING AND 1 FOLLOWING");
+            let functions =
+                format!("RANK() OVER ({window}) AS r, SUM({other}) OVER ({window}), MIN({other}) OVER ({range}), COUNT(*) OVER ({range})");
+            let rows = format!("SELECT {column} AS k, {other} AS o, {functions} FROM {from}{filter}");
+            let outside = r.pick(&["", " WHERE r <= 2", " WHERE k > 3 AND r = 1", " WHERE o IS NULL"]);
+            (format!("SELECT * FROM ({rows}) w{outside}"), false)
         }
         1 => (format!("SELECT COUNT(*), MAX({column}), AVG({column}), SUM({other}) FROM {from}{filter}"), false),
         2 => (format!("SELECT DISTINCT {column} FROM {from}{filter} ORDER BY {column}{desc} LIMIT {}", r.below(8)), true),
