@@ -59,8 +59,10 @@ pub(crate) fn binary(op: Op, a: Expr, b: Expr, ctx: &BuildCtx<'_>) -> Result<Exp
         (Op::Sub, _) => int_result((is_unsigned(&a) || is_unsigned(&b)) && !ctx.eval.sql_mode.contains(SqlMode::NO_UNSIGNED_SUBTRACTION)),
         _ => int_result(is_unsigned(&a) || is_unsigned(&b)),
     };
-    let a = cast::to_class(a, class, ctx)?;
-    let b = cast::to_class(b, class, ctx)?;
+    let (a, b) = match (op, class) {
+        (Op::IntDiv, EvalType::Decimal) => (cast::to_exact(a, ctx)?, cast::to_exact(b, ctx)?),
+        _ => (cast::to_class(a, class, ctx)?, cast::to_class(b, class, ctx)?),
+    };
     let built = call(Func::Op(op, class), vec![a, b], ty);
     // Division by zero is NULL.
     Ok(if matches!(op, Op::Div | Op::IntDiv | Op::Mod) { built } else { null_if_operand_is(built) })

@@ -88,6 +88,14 @@ fn implicit(arg: Expr, ty: FieldType, ctx: &BuildCtx<'_>) -> Result<Expr> {
     fold::fold_if_constant(make(arg, ty, false, ctx), ctx)
 }
 
+/// A number with all places that DECIMAL has room for: a string or DOUBLE does not say how many it has.
+pub(crate) fn to_exact(arg: Expr, ctx: &BuildCtx<'_>) -> Result<Expr> {
+    match arg.eval_type() {
+        EvalType::String | EvalType::Real => implicit(arg, rt::decimal(rt::MAX_PRECISION, rt::MAX_SCALE), ctx),
+        _ => to_class(arg, EvalType::Decimal, ctx),
+    }
+}
+
 /// The operand as a string, of the given collation if it has to be made one.
 pub(crate) fn to_string(arg: Expr, collation: Collation, ctx: &BuildCtx<'_>) -> Result<Expr> {
     if arg.eval_type() == EvalType::String && !is_named(&arg) {

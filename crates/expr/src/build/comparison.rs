@@ -300,10 +300,13 @@ pub(crate) fn in_list(mut args: Vec<Expr>, ctx: &BuildCtx<'_>) -> Result<Expr> {
     let mut class = None;
     let mut mixed = false;
     for item in list {
-        // An integer column against '5' or 5.0 is an integer comparison, as for `=`.
-        let item = match refine_integer(Op::Eq, subject.clone(), item)? {
-            Refined::Compare(_, _, item) => item,
-            Refined::Decided(e) => return Ok(e),
+        // An integer column against '5' or 5.0 is an integer comparison, as for `=`. With a constant subject the sides would change places.
+        let item = match subject.as_constant() {
+            Some(_) => item,
+            None => match refine_integer(Op::Eq, subject.clone(), item)? {
+                Refined::Compare(_, _, item) => item,
+                Refined::Decided(e) => return Ok(e),
+            },
         };
         if !item.is_null_constant() {
             let own = comparison_class(&subject, &item);

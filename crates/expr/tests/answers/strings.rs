@@ -108,7 +108,9 @@ fn putting_strings_together() {
         export_set(5, 'Y', 'N', ',', 4) => Y,N,Y,N
         export_set(6, '1', '0', ',', 10) => 0,1,1,0,0,0,0,0,0,0
         soundex('Hello') => H400
-        soundex('Quadratically') => Q36324",
+        soundex('Quadratically') => Q36324
+        soundex('bA b') => B000
+        soundex('Tymczak') => T520",
     );
     assert_eq!(warnings("repeat('a', 1000000000)"), [1301]);
 }

@@ -277,10 +277,11 @@ fn soundex(a: &Args<'_>) -> Result<Datum> {
     let mut out = String::from(first);
     let mut last = soundex_code(first).unwrap_or(b'0');
     for code in letters.map(|c| soundex_code(c).unwrap_or(b'0')) {
+        // Vowels go before what is double, so they separate nothing.
         if code != b'0' && code != last {
             out.push(code as char);
+            last = code;
         }
-        last = code;
     }
     while out.chars().count() < 4 {
         out.push('0');
