@@ -138,7 +138,7 @@ fn sessions_are_told_of_what_changes_in_them() {
     assert_eq!(changed(client.rows().1), "\u{5}\u{9}\u{8}T_R_W_S_");
     assert_eq!(changed(client.run("COMMIT")), "\u{4}\u{1}\0\u{5}\u{9}\u{8}________");
     let mut plain = RawClient::connect(&scratch.server, CapabilityFlags::empty());
-    assert_eq!(plain.run("USE mysql").changes, []);
+    assert!(plain.run("USE mysql").changes.is_empty());
 }
 
 #[test]
