@@ -1,4 +1,4 @@
-"""PyMySQL, mysql-connector-python (pure Python and C extension) and mysqlclient against a Trine server."""
+"""PyMySQL, mysql-connector-python and mysqlclient against a Trine server."""
 
 import decimal
 import ssl
@@ -31,20 +31,8 @@ class PyMySQL(Suite, unittest.TestCase):
             options["client_flag"] = pymysql.constants.CLIENT.MULTI_STATEMENTS
         return pymysql.connect(**options)
 
-    def stream(self, connection, sql):
-        cursor = connection.cursor(pymysql.cursors.SSCursor)
-        cursor.execute(sql)
-        yield from cursor
-        cursor.close()
-
-    def check_several(self, connection):
-        cursor = connection.cursor()
-        cursor.execute("SELECT 1; SELECT 'two'; DO 0")
-        self.assertEqual(cursor.fetchall(), ((1,),))
-        self.assertTrue(cursor.nextset())
-        self.assertEqual(cursor.fetchall(), (("two",),))
-        self.assertTrue(cursor.nextset())
-        self.assertFalse(cursor.nextset())
+    def streaming_cursor(self, connection):
+        return connection.cursor(pymysql.cursors.SSCursor)
 
 
 class Connector(Suite, unittest.TestCase):
@@ -62,18 +50,8 @@ class Connector(Suite, unittest.TestCase):
             options["allow_local_infile"] = True
         return mysql.connector.connect(**options)
 
-    def stream(self, connection, sql):
-        cursor = connection.cursor(buffered=False)
-        cursor.execute(sql)
-        yield from cursor
-        cursor.close()
-
-    def check_several(self, connection):
-        cursor = connection.cursor()
-        cursor.execute("SELECT 1; SELECT 'two'; DO 0")
-        self.assertEqual(cursor.fetchall(), [(1,)])
-        self.assertTrue(cursor.nextset())
-        self.assertEqual(cursor.fetchall(), [("two",)])
+    def streaming_cursor(self, connection):
+        return connection.cursor(buffered=False)
 
     def test_values_come_back_from_prepared_statements(self):
         # The driver takes a YEAR of the binary protocol for a string.
@@ -97,24 +75,6 @@ class Connector(Suite, unittest.TestCase):
         self.assertEqual(self.run_sql(connection, "SELECT DATABASE()")[0][0], "mysql")
 
 
-class ConnectorC(Connector):
-    """The same driver over MySQL's own C library."""
-
-    pure = False
-
-    @classmethod
-    def setUpClass(cls):
-        if not mysql.connector.HAVE_CEXT:
-            raise unittest.SkipTest("mysql-connector-python has no C extension here")
-        super().setUpClass()
-        cls.database = "py_connector_c"
-        connection = cls().open(database=None)
-        cursor = connection.cursor()
-        cursor.execute("DROP DATABASE IF EXISTS py_connector_c")
-        cursor.execute("CREATE DATABASE py_connector_c")
-        connection.close()
-
-
 class MySQLClient(Suite, unittest.TestCase):
     driver = MySQLdb
 
@@ -128,19 +88,8 @@ class MySQLClient(Suite, unittest.TestCase):
             options["ssl"] = {"cipher": ""}
         return MySQLdb.connect(**options)
 
-    def stream(self, connection, sql):
-        cursor = connection.cursor(MySQLdb.cursors.SSCursor)
-        cursor.execute(sql)
-        yield from cursor
-        cursor.close()
-
-    def check_several(self, connection):
-        cursor = connection.cursor()
-        cursor.execute("SELECT 1; SELECT 'two'; DO 0")
-        self.assertEqual(cursor.fetchall(), ((1,),))
-        self.assertTrue(cursor.nextset())
-        self.assertEqual(cursor.fetchall(), (("two",),))
-        self.assertTrue(cursor.nextset())
+    def streaming_cursor(self, connection):
+        return connection.cursor(MySQLdb.cursors.SSCursor)
 
 
 if __name__ == "__main__":
