@@ -6,7 +6,7 @@ export TRINE_GIT_HASH := $(shell . scripts/env && echo $$TRINE_GIT_HASH)
 export CARGO_TERM_COLOR ?= auto
 BIN := $(CARGO_TARGET_DIR)/release/trine
 
-.PHONY: help setup build run test planted-bugs interop lint bench bench-small bin-path
+.PHONY: help setup build run test planted-bugs interop drivers lint bench bench-small bin-path
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,9 @@ planted-bugs: build ## Take the store's rules away one at a time: its tests must
 
 interop: build ## Run the ecosystem's Rust and Go clients against our processes (the latter need Go)
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) scripts/test-interop
+
+drivers: build ## Try the MySQL drivers of other languages on our server, also those that make test leaves out (Java with Maven, Rust)
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) scripts/test-drivers python go node java rust
 
 lint: setup ## Check formatting, lints, docs, layering and file sizes
 	scripts/lint

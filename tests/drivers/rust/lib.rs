@@ -1,0 +1,1 @@
+//! Nothing: the drivers are tried in `tests`.
