@@ -79,8 +79,7 @@ fn fields_become_values_and_wrong_ones_warnings() {
 #[test]
 fn columns_variables_and_expressions_are_taken_row_by_row() {
     let (_scratch, mut conn) = start();
-    conn.query_drop("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(20), total INT, at DATETIME)")
-        .expect("t");
+    conn.query_drop("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(20), total INT, at DATETIME)").expect("t");
     let file: String = (1..=1000).map(|id| format!("{id};dropped;5;'n{id}'\r\n")).collect();
     let sql = "INTO TABLE t CHARACTER SET utf8mb4 FIELDS TERMINATED BY ';' OPTIONALLY ENCLOSED BY '\\'' LINES TERMINATED BY '\\r\\n' IGNORE 2 LINES \
                (id, @nothing, @five, name) SET total = @five + id, at = '2024-01-01 00:00:00'";
