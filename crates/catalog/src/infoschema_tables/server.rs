@@ -83,7 +83,17 @@ pub(super) const TABLES: &[VirtualTable] = tables! {
     ) None;
     "information_schema" "FILES" (
         "FILE_ID" Nullable(&BigInt), "FILE_NAME" Nullable(&LongText), "FILE_TYPE" Nullable(&Name(256)), "TABLESPACE_NAME" Name(268),
-        "LOGFILE_GROUP_NAME" Nullable(&Name(256)), "ENGINE" Name(64), "TOTAL_EXTENTS" Nullable(&BigInt), "EXTRA" Nullable(&Name(256)),
+        "TABLE_CATALOG" Name(0), "TABLE_SCHEMA" Nullable(&Name(0)), "TABLE_NAME" Nullable(&Name(0)),
+        "LOGFILE_GROUP_NAME" Nullable(&Name(256)), "LOGFILE_GROUP_NUMBER" Nullable(&BigInt), "ENGINE" Name(64),
+        "FULLTEXT_KEYS" Nullable(&Name(0)), "DELETED_ROWS" Nullable(&Name(0)), "UPDATE_COUNT" Nullable(&Name(0)),
+        "FREE_EXTENTS" Nullable(&BigInt), "TOTAL_EXTENTS" Nullable(&BigInt), "EXTENT_SIZE" Nullable(&BigInt),
+        "INITIAL_SIZE" Nullable(&BigInt), "MAXIMUM_SIZE" Nullable(&BigInt), "AUTOEXTEND_SIZE" Nullable(&BigInt),
+        "CREATION_TIME" Nullable(&Name(0)), "LAST_UPDATE_TIME" Nullable(&Name(0)), "LAST_ACCESS_TIME" Nullable(&Name(0)),
+        "RECOVER_TIME" Nullable(&Name(0)), "TRANSACTION_COUNTER" Nullable(&Name(0)), "VERSION" Nullable(&BigInt),
+        "ROW_FORMAT" Nullable(&Name(256)), "TABLE_ROWS" Nullable(&Name(0)), "AVG_ROW_LENGTH" Nullable(&Name(0)),
+        "DATA_LENGTH" Nullable(&Name(0)), "MAX_DATA_LENGTH" Nullable(&Name(0)), "INDEX_LENGTH" Nullable(&Name(0)),
+        "DATA_FREE" Nullable(&BigInt), "CREATE_TIME" Nullable(&Name(0)), "UPDATE_TIME" Nullable(&Name(0)),
+        "CHECK_TIME" Nullable(&Name(0)), "CHECKSUM" Nullable(&Name(0)), "STATUS" Nullable(&Name(256)), "EXTRA" Nullable(&Name(256)),
     ) None;
     "information_schema" "INNODB_TRX" (
         "trx_id" Unsigned, "trx_state" Name(13), "trx_started" DateTime, "trx_requested_lock_id" Nullable(&Name(126)),
