@@ -56,24 +56,23 @@ impl BinaryOp {
     }
 }
 
-/// A binary operation without its outer parentheses.
-fn binary(f: &mut Formatter<'_>, op: BinaryOp, left: &Expr, right: &Expr) -> fmt::Result {
+/// A binary operation without its outer parentheses; `flat`: its left side, where it is of the same level, without parentheses too.
+fn binary(f: &mut Formatter<'_>, op: BinaryOp, left: &Expr, right: &Expr, flat: bool) -> fmt::Result {
     match op {
         BinaryOp::MemberOf => return write!(f, "{left} member of({right})"),
         BinaryOp::JsonExtract | BinaryOp::JsonUnquote => return write!(f, "{left}{}{right}", op.symbol()),
         _ => {}
     }
-    let flat = matches!(op, BinaryOp::And | BinaryOp::Or) || chain_len(op, left) > MAX_NESTED;
     match left {
         Expr::Binary { op: inner, left: l, right: r } if flat && op.level().is_some() && inner.level() == op.level() => {
-            binary(f, *inner, l, r)?
+            binary(f, *inner, l, r, flat)?
         }
         _ => left.fmt(f)?,
     }
     write!(f, " {} {right}", op.symbol())
 }
 
-/// Longer chains than this are printed without inner parentheses at their outer end.
+/// Longer chains than this are printed without inner parentheses.
 const MAX_NESTED: usize = 32;
 
 /// How many operators of the level of `op` follow each other down the left side; counted no further than needed.
@@ -100,10 +99,11 @@ impl Display for Expr {
             Expr::AssignUserVar { name, value } => write!(f, "({} := {value})", UserVar(name)),
             Expr::SystemVar { scope, name } => SystemVar(*scope, name).fmt(f),
             Expr::Unary { op, expr } => unary(f, *op, expr),
-            Expr::Binary { op: op @ (BinaryOp::JsonExtract | BinaryOp::JsonUnquote), left, right } => binary(f, *op, left, right),
+            Expr::Binary { op: op @ (BinaryOp::JsonExtract | BinaryOp::JsonUnquote), left, right } => binary(f, *op, left, right, false),
             Expr::Binary { op, left, right } => {
                 f.write_str("(")?;
-                binary(f, *op, left, right)?;
+                let flat = matches!(op, BinaryOp::And | BinaryOp::Or) || chain_len(*op, left) > MAX_NESTED;
+                binary(f, *op, left, right, flat)?;
                 f.write_str(")")
             }
             Expr::Quantified { op, left, all, query } => {

@@ -4,8 +4,8 @@
 //! in backticks, operators in parentheses. Other statements use upper case. Text is written for the default `sql_mode`.
 //!
 //! Invariant: what is printed parses back to an equal tree. A chain of AND or OR is printed without inner parentheses,
-//! `(a and b and c)`; so is the outer part of a very long chain of other operators of one level, so that a high tree does
-//! not become a deeply nested text.
+//! `(a and b and c)`; so is a very long chain of other operators of one level, so that a high tree does not become a deeply
+//! nested text.
 
 mod admin;
 mod alter;
