@@ -9,7 +9,7 @@ use base::ReadableDuration;
 use env::CancelToken;
 use tokio::task::JoinHandle;
 
-use crate::{domain::Domain, vars::find};
+use crate::{Error, domain::Domain, vars::find};
 
 /// How often it is looked whether a round of garbage collection is due (`tidb_gc_run_interval`).
 const GC_LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -112,10 +112,20 @@ async fn destroy_dropped(domain: Weak<Domain>) {
     }
 }
 
+/// Removes the statistics of tables that are gone, in memory and in the store.
+pub(crate) async fn forget_dropped_tables(domain: &Domain) -> Result<(), Error> {
+    let schema = domain.catalog().current();
+    let gone = domain.stats().retain(|table| schema.table_ref(table).is_some());
+    Ok(stats::store::remove(domain.client(), &gone).await?)
+}
+
 async fn refresh_statistics(domain: Weak<Domain>) {
     loop {
         tokio::time::sleep(STATS_EVERY).await;
         let Some(domain) = domain.upgrade() else { return };
+        if let Err(error) = forget_dropped_tables(&domain).await {
+            tracing::warn!(%error, "statistics of dropped tables could not be removed; the next start removes them");
+        }
         let changed = domain.stats().take_changed();
         if let Err(error) = stats::store::save_counts(domain.client(), &changed).await {
             tracing::warn!(%error, "row counts could not be stored; they are tried again");

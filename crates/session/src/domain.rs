@@ -142,6 +142,7 @@ impl Domain {
             user_locks: Arc::default(),
         });
         stats::store::load(&domain.client, domain.stats()).await?;
+        background::forget_dropped_tables(&domain).await?;
         domain.accounts.reload(&domain).await?;
         persisted::load(&domain).await?;
         crate::notices::load_variables(&domain).await?;

@@ -74,6 +74,14 @@ impl StatsCache {
         self.inner.tables.write().remove(&table);
     }
 
+    /// Forgets all tables but those that `is_there` knows; answers which were forgotten.
+    pub fn retain(&self, is_there: impl Fn(TableId) -> bool) -> Vec<TableId> {
+        let mut tables = self.inner.tables.write();
+        let gone: Vec<TableId> = tables.keys().copied().filter(|table| !is_there(*table)).collect();
+        gone.iter().for_each(|table| drop(tables.remove(table)));
+        gone
+    }
+
     /// Counts the effect of a committed statement or transaction: rows added (or, negative, removed) and rows touched in any way.
     pub fn record_changes(&self, table: TableId, rows: i64, modified: u64) {
         let known = self.inner.tables.read().get(&table).map(|entry| (Arc::clone(&entry.delta), entry.stats.clone()));
@@ -146,6 +154,15 @@ mod tests {
     use base::TimeStamp;
 
     use super::*;
+
+    #[test]
+    fn tables_that_are_gone_are_forgotten() {
+        let cache = StatsCache::default();
+        cache.record_changes(TableId(1), 10, 10);
+        cache.record_changes(TableId(2), 10, 10);
+        assert_eq!(cache.retain(|table| table == TableId(2)), [TableId(1)]);
+        assert_eq!(cache.take_changed().iter().map(|stats| stats.table).collect::<Vec<_>>(), [TableId(2)]);
+    }
 
     #[test]
     fn changes_of_dml_move_the_row_count_and_trigger_analyze() {

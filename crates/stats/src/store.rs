@@ -45,6 +45,21 @@ pub async fn save(client: &Client, stats: &TableStats) -> Result<()> {
     .await
 }
 
+/// Removes what is stored of tables that are gone: what a server wrote of a table may have come later than the end of the table.
+pub async fn remove(client: &Client, gone: &[TableId]) -> Result<()> {
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let remove = |meta: &mut Meta<'_>| {
+        for table in gone {
+            meta.remove(keys::numbered(keys::STATS, table.0));
+            meta.remove(keys::numbered(keys::STATS_COUNTS, table.0));
+        }
+        Ok(())
+    };
+    write(client, &remove).await
+}
+
 /// Stores the row counts of tables that have changed.
 pub async fn save_counts(client: &Client, changed: &[Arc<TableStats>]) -> Result<()> {
     if changed.is_empty() {
