@@ -65,6 +65,8 @@ pub(crate) struct Binder<'a> {
     pub locks_rows: bool,
     /// Queries around the current one whose rows are computed before others see them: those of derived tables.
     derived_depth: usize,
+    /// The user variables that `INTO @a, …` of the statement fills.
+    pub into: Vec<String>,
     /// Tables that subqueries in expressions read other than through derived tables.
     read_by_subqueries: Vec<TableId>,
 }
@@ -128,6 +130,7 @@ impl<'a> Binder<'a> {
             reads: vec![],
             locks_rows: false,
             derived_depth: 0,
+            into: vec![],
             read_by_subqueries: vec![],
         }
     }
@@ -151,6 +154,9 @@ impl<'a> Binder<'a> {
             (None, Some(database)) => database,
             (None, None) => return Err(Error::NoDatabase),
         };
+        if name.name.is_empty() {
+            return Err(Error::EmptyTableName);
+        }
         if let Some(gate) = self.cx.gate {
             gate.admit(database, &name.name).map_err(Error::Mysql)?;
         }

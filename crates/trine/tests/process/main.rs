@@ -13,6 +13,7 @@ mod ctl;
 mod disk_full;
 mod faults;
 mod isolation;
+mod kill;
 mod long_run;
 mod metrics;
 mod pd;
