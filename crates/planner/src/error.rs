@@ -290,6 +290,12 @@ pub enum Error {
         /// `UPDATE`, `DELETE` or `INSERT`.
         operation: &'static str,
     },
+    /// 1103.
+    #[error("Incorrect table name ''")]
+    EmptyTableName,
+    /// 3954.
+    #[error("Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION clauses.")]
+    MisplacedInto,
     /// 1093.
     #[error("You can't specify target table '{table}' for update in FROM clause")]
     TargetIsRead {
@@ -458,6 +464,8 @@ impl Error {
             Self::GeneratedColumnValue { .. } => (3105, "HY000"),
             Self::UnknownIndex { .. } => (1176, "42000"),
             Self::NotUpdatable { .. } => (1288, "HY000"),
+            Self::EmptyTableName => (1103, "42000"),
+            Self::MisplacedInto => (3954, "HY000"),
             Self::TargetIsRead { .. } => (1093, "HY000"),
             Self::KeyOfTwiceChangedTable { .. } => (1706, "HY000"),
             Self::WrongUsage { .. } => (1221, "HY000"),

@@ -41,6 +41,7 @@ pub fn plan<'a>(statement: &'a Stmt, ctx: &'a PlanCtx<'a>) -> Result<PhysicalPla
             let ast::ExplainTarget::Stmt(inner) = &explain.target else { return Err(Error::unsupported("EXPLAIN FOR CONNECTION")) };
             let mut planned = plan_statement(inner, ctx)?;
             planned.cacheable = false;
+            planned.into.clear();
             planned.explain = Some(if explain.analyze { ExplainMode::Analyze } else { ExplainMode::Plan });
             planned.output = crate::explain::output_columns(explain.analyze);
             Ok(planned)
@@ -52,7 +53,7 @@ pub fn plan<'a>(statement: &'a Stmt, ctx: &'a PlanCtx<'a>) -> Result<PhysicalPla
 fn plan_statement<'a>(statement: &'a Stmt, ctx: &'a PlanCtx<'a>) -> Result<PhysicalPlan> {
     let mut binder = Binder::new(ctx);
     let bound = match statement {
-        Stmt::Query(query) => Bound::Query(binder.bind_block(query)?.0),
+        Stmt::Query(query) => Bound::Query(bind_query(&mut binder, query)?),
         Stmt::Do(exprs) => Bound::Query(binder.bind_do(exprs)?),
         Stmt::Insert(insert) => Bound::Insert(binder.bind_insert(insert)?),
         Stmt::Update(update) => Bound::Update(binder.bind_update(update)?),
@@ -60,6 +61,18 @@ fn plan_statement<'a>(statement: &'a Stmt, ctx: &'a PlanCtx<'a>) -> Result<Physi
         _ => return Err(Error::unsupported("this statement in EXPLAIN")),
     };
     Planner { binder }.finish(bound)
+}
+
+/// A query, with or without variables that take the values of its one row.
+fn bind_query<'a>(binder: &mut Binder<'a>, query: &'a ast::Query) -> Result<BoundQuery> {
+    if let Some(ast::IntoClause::Vars(names)) = &query.into {
+        binder.into = names.iter().map(|name| name.as_str().to_owned()).collect();
+    }
+    let (bound, _) = binder.bind_block(query)?;
+    if !binder.into.is_empty() && binder.into.len() != bound.output.len() {
+        return Err(Error::DifferentColumnCounts);
+    }
+    Ok(bound)
 }
 
 struct Planner<'a> {
@@ -117,6 +130,7 @@ impl<'a> Planner<'a> {
             locks_rows: self.binder.locks_rows,
             is_write,
             waits: self.binder.waits.get(),
+            into: std::mem::take(&mut self.binder.into),
             explain: None,
         })
     }

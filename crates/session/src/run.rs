@@ -7,6 +7,7 @@
 use std::{sync::Arc, time::Duration};
 
 use catalog::InfoSchema;
+use env::CancelToken;
 use exec::{ExecCtx, Execution, MemTracker, RuntimeStats, TxnHandle, dml::Affected};
 use expr::EvalCtx;
 use parser::{
@@ -15,9 +16,12 @@ use parser::{
 };
 use planner::{
     PlanCtx, SystemVariables,
-    physical::{ExplainMode, OutputColumn},
+    physical::{ExplainMode, Node, Op, OutputColumn},
 };
-use types::{Datum, Decimal, FieldType, mysql_error::MysqlError};
+use types::{
+    Datum, Decimal, FieldType,
+    mysql_error::{ER_SP_FETCH_NO_DATA, ER_TOO_MANY_ROWS, MysqlError},
+};
 
 use crate::{
     Error,
@@ -179,6 +183,9 @@ impl Session {
         let key = PlanKey { text: b"", param_types: &[], env: &env };
         let cached = self.make_plan(&parsed.stmt, &key, None, &[])?;
         self.check_plan(&cached)?;
+        if !cached.plan.into.is_empty() {
+            return Ok(Arc::from([]));
+        }
         Ok(cached.columns.clone())
     }
 
@@ -232,7 +239,9 @@ impl Session {
         let run = Run { cached, params, loaded_rows: None };
         let plan = &cached.plan;
         let analyzes = plan.explain == Some(ExplainMode::Analyze);
-        let result = if plan.explain == Some(ExplainMode::Plan) {
+        let result = if !plan.into.is_empty() {
+            Box::pin(self.run_into(&run)).await
+        } else if plan.explain == Some(ExplainMode::Plan) {
             Ok(StatementResult::Rows(crate::explain::plan_rows(cached, None)))
         } else if plan.is_write {
             Box::pin(self.run_write(&run)).await
@@ -266,6 +275,10 @@ impl Session {
         ctx.deadline = self.vars.hot.max_execution_time.filter(|_| !plan.is_write).map(|limit| ctx.env.now() + limit);
         ctx.stats = stats;
         ctx.loaded_rows = run.loaded_rows;
+        if plan.waits && plan.explain.is_none() && yields_one_row_of_its_own(&plan.root) && plan.scalar_subqueries.is_empty() {
+            // A query that does nothing but SLEEP gives the answer that it was interrupted, and no error.
+            ctx.cancel = CancelToken::never();
+        }
         ctx
     }
 
@@ -358,6 +371,43 @@ impl Session {
         let (_, chunks) = self.run_until_settled(run, None).await?;
         self.note_read(run.cached);
         Ok(StatementResult::Rows(ResultRows::ready(run.cached.columns.clone(), chunks)))
+    }
+
+    /// SELECT … INTO @a, …: the variables take the values of the first row; a second one is an error, none a warning.
+    async fn run_into(&mut self, run: &Run<'_>) -> Result<StatementResult, Error> {
+        let mut found = 0;
+        if run.cached.plan.locks_rows {
+            let (_, chunks) = self.run_until_settled(run, None).await?;
+            chunks.iter().try_for_each(|chunk| self.fill_variables(run, chunk, &mut found))?;
+        } else {
+            let placement = self.place_read().await?;
+            self.check_definitions(run.cached, &placement)?;
+            let ctx = self.exec_ctx(run, &placement, None);
+            if let Execution::Rows(mut stream) = exec::execute(&run.cached.plan, ctx).await? {
+                while let Some(chunk) = stream.next().await? {
+                    self.fill_variables(run, &chunk, &mut found)?;
+                }
+            }
+        }
+        if found == 0 {
+            self.warnings.warn(ER_SP_FETCH_NO_DATA.code, "No data - zero rows fetched, selected, or processed");
+        }
+        self.row_count = found as i64;
+        Ok(StatementResult::Done(Outcome { affected_rows: found, ..Outcome::default() }))
+    }
+
+    fn fill_variables(&self, run: &Run<'_>, chunk: &types::Chunk, found: &mut u64) -> Result<(), Error> {
+        for row in chunk.iter() {
+            *found += 1;
+            if *found > 1 {
+                return Err(MysqlError::new(ER_TOO_MANY_ROWS, "Result consisted of more than one row").into());
+            }
+            for (at, (name, column)) in run.cached.plan.into.iter().zip(run.cached.columns.iter()).enumerate() {
+                let (value, ty) = crate::set::variable_value(row.get(at), &column.ty, self.time_zone());
+                self.user_vars.set(name, value, ty);
+            }
+        }
+        Ok(())
     }
 
     /// EXPLAIN ANALYZE of a read: the rows are counted and dropped.
@@ -473,6 +523,15 @@ impl Session {
         }
         handle.lock().await.rollback().await;
         Ok(())
+    }
+}
+
+/// Whether a plan reads nothing: it computes one row, as a SELECT without FROM does.
+fn yields_one_row_of_its_own(node: &Node) -> bool {
+    match &node.op {
+        Op::Values(values) => values.rows.len() == 1,
+        Op::Projection(_) => node.children().into_iter().all(yields_one_row_of_its_own),
+        _ => false,
     }
 }
 

@@ -258,6 +258,9 @@ impl Session {
 
     /// Makes `name` the current database.
     pub async fn use_database(&mut self, name: &str) -> Result<(), MysqlError> {
+        if name.is_empty() {
+            return Err(MysqlError::new(mysql_error::ER_NO_DB_ERROR, "No database selected"));
+        }
         // Whether there is such a database is no business of those who may not use it.
         if !self.access.may_use(name) {
             return Err(self.database_denied(name).to_mysql());

@@ -2,7 +2,7 @@
 
 use parser::ast::{ExecuteStmt, Expr, Ident, PrepareSource, PrepareStmt, SetItem, SetStmt, SetValue, VarScope};
 use types::{
-    Charset, Collation, Datum, FieldType,
+    Charset, Collation, Datum, DatumRef, FieldType, TimeZone, TypeKind,
     mysql_error::{self, MysqlError},
 };
 
@@ -13,6 +13,34 @@ use crate::{
     session::Session,
     vars::{self, Definition},
 };
+
+/// A column's value as a user variable keeps it: a number, or else a text.
+pub(crate) fn variable_value(value: DatumRef<'_>, ty: &FieldType, zone: &TimeZone) -> (Datum, FieldType) {
+    let is_number = ty.tp.is_numeric() && ty.tp != TypeKind::Bit || ty.tp == TypeKind::Year;
+    match value {
+        DatumRef::Null => (Datum::Null, FieldType::null()),
+        DatumRef::Int(value) if is_number => (Datum::Int(value), FieldType::bigint()),
+        DatumRef::UInt(value) if is_number || ty.tp == TypeKind::Bit => (Datum::UInt(value), FieldType::unsigned_bigint()),
+        DatumRef::Float(value) => (Datum::Double(f64::from(value)), FieldType::double()),
+        DatumRef::Double(value) => (Datum::Double(value), FieldType::double()),
+        DatumRef::Decimal(value) => {
+            let ty = FieldType::decimal(value.precision(), value.scale());
+            (Datum::Decimal(*value), ty)
+        }
+        value => {
+            let mut text = Vec::new();
+            value.write_text_in_zone(ty, zone, &mut text);
+            let value = Datum::Bytes(text);
+            let collation = match ty {
+                ty if ty.is_text() => ty.collation,
+                ty if ty.tp.is_string() => Collation::Binary,
+                _ => Collation::Utf8mb4_0900AiCi,
+            };
+            let ty = param_type(&value, collation);
+            (value, ty)
+        }
+    }
+}
 
 impl Session {
     /// SET: all names are looked up first, then the settings are applied in order; the first that fails ends the statement.

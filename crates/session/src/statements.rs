@@ -51,6 +51,7 @@ impl Session {
             Stmt::Do(exprs) => self.run_do(exprs).await?,
             // Answered first; then running statements finish, as after SIGTERM.
             Stmt::Shutdown => self.domain.request_stop(),
+            Stmt::ResetPersist(reset) => self.reset_persist(&reset).await?,
             Stmt::LockTables(_) => return Err(Error::unsupported("LOCK TABLES")),
             Stmt::UnlockTables => {}
             Stmt::LoadData(load) => return Ok(StatementResult::LocalFile(Box::new(self.start_load(*load).await?))),

@@ -47,6 +47,16 @@ const CASES: &[Case] = &[
     case("UPDATE app.t SET b = 1", 1142, &["GRANT UPDATE ON app.t TO u"]),
     case("UPDATE app.t SET b = 1 WHERE a = 1", 1142, &["GRANT UPDATE (b), SELECT (a) ON app.t TO u"]),
     case("DELETE FROM app.t", 1142, &["GRANT DELETE ON app.t TO u"]),
+    case("UPDATE app.t AS x JOIN app.t AS y ON x.a = y.a SET x.b = 1", 1142, &["GRANT UPDATE (b), SELECT (a) ON app.t TO u"]),
+    case(
+        "UPDATE app.t JOIN app.s ON t.a = s.a SET t.b = 1",
+        1142,
+        &["GRANT UPDATE ON app.t TO u", "GRANT SELECT ON app.t TO u", "GRANT SELECT (a) ON app.s TO u"],
+    ),
+    case("UPDATE app.t JOIN app.s SET t.b = 1, s.b = 2", 1142, &["GRANT UPDATE ON app.t TO u", "GRANT UPDATE (b) ON app.s TO u"]),
+    case("DELETE t FROM app.t JOIN app.s ON t.a = s.a", 1142, &["GRANT DELETE, SELECT ON app.t TO u", "GRANT SELECT ON app.s TO u"]),
+    case("DELETE FROM app.t, app.s USING app.t JOIN app.s", 1142, &["GRANT DELETE ON app.t TO u", "GRANT DELETE ON app.s TO u"]),
+    case("SELECT a FROM app.t INTO @a", 1142, &["GRANT SELECT (a) ON app.t TO u"]),
     case("DELETE FROM app.t WHERE a = 1", 1142, &["GRANT DELETE, SELECT (a) ON app.t TO u"]),
     unsupported("LOAD DATA INFILE 'f' INTO TABLE app.t", 1142, &["GRANT INSERT ON app.t TO u", "GRANT FILE ON *.* TO u"]),
     // The client of this test sends no files.
@@ -126,6 +136,8 @@ const CASES: &[Case] = &[
     case("SET DEFAULT ROLE NONE TO u", 0, &[]),
     case("SET DEFAULT ROLE NONE TO v", 1227, &["GRANT CREATE USER ON *.* TO u"]),
     case("SPLIT TABLE app.t BETWEEN (0) AND (1000000) REGIONS 2", 1142, &["GRANT ALTER ON app.t TO u"]),
+    case("RESET PERSIST", 1227, &["GRANT SYSTEM_VARIABLES_ADMIN ON *.* TO u"]),
+    case("RESET PERSIST IF EXISTS max_connections", 1227, &["GRANT SUPER ON *.* TO u"]),
     unsupported("CREATE PROCEDURE p() SELECT 1", 1235, &[]),
 ];
 
@@ -188,10 +200,11 @@ fn kind(stmt: &Stmt) -> usize {
         Stmt::SetRole(_) => 53,
         Stmt::SetDefaultRole(_) => 54,
         Stmt::Unsupported(_) => 55,
+        Stmt::ResetPersist(_) => 56,
     }
 }
 
-const KINDS: usize = 56;
+const KINDS: usize = 57;
 
 async fn server() -> (Arc<Domain>, Session) {
     let domain = support::server(Arc::new(SystemClock::new())).await;
@@ -210,6 +223,7 @@ async fn begin(root: &mut Session) {
             "CREATE DATABASE app",
             "CREATE TABLE app.t (a INT PRIMARY KEY, b INT, KEY k (b))",
             "INSERT INTO app.t VALUES (1, 1)",
+            "CREATE TABLE app.s (a INT PRIMARY KEY, b INT)",
             "CREATE USER u, v, w",
             "CREATE ROLE r",
             "GRANT INSERT ON app.t TO w",

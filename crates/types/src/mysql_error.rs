@@ -205,6 +205,8 @@ error_codes! {
     ER_PASSWORD_NO_MATCH = 1133 "42000";
     /// Column count doesn't match value count at row.
     ER_WRONG_VALUE_COUNT_ON_ROW = 1136 "21S01";
+    /// NULL where none can be.
+    ER_INVALID_USE_OF_NULL = 1138 "22004";
     /// No such privilege was granted.
     ER_NONEXISTING_GRANT = 1141 "42000";
     /// Command denied on the table.
@@ -349,6 +351,8 @@ error_codes! {
     ER_SP_SAVEPOINT_DOES_NOT_EXIST = 1305 "42000";
     /// Query execution was interrupted.
     ER_QUERY_INTERRUPTED = 1317 "70100";
+    /// No row for the variables of INTO.
+    ER_SP_FETCH_NO_DATA = 1329 "02000";
     /// Incorrect number of arguments.
     ER_SP_WRONG_NO_OF_ARGS = 1318 "42000";
     /// Column of a view is not updatable.
@@ -411,6 +415,12 @@ error_codes! {
     ER_DATA_OUT_OF_RANGE = 1690 "22003";
     /// The client was disconnected by the server because of inactivity.
     ER_CLIENT_INTERACTION_TIMEOUT = 4031 "HY000";
+    /// The definition of a table is younger than the snapshot.
+    ER_TABLE_DEF_CHANGED = 1412 "HY000";
+    /// ALGORITHM of ALTER TABLE names none.
+    ER_UNKNOWN_ALTER_ALGORITHM = 1800 "HY000";
+    /// LOCK of ALTER TABLE names none.
+    ER_UNKNOWN_ALTER_LOCK = 1801 "HY000";
     /// Invalid parse tree or unsupported option for ALTER.
     ER_ALTER_OPERATION_NOT_SUPPORTED = 1845 "0A000";
     /// Unsupported ALTER with the reason.

@@ -263,3 +263,12 @@ pub struct ExecuteStmt {
     /// User variables, in lower case.
     pub using: Vec<Ident>,
 }
+
+/// `RESET PERSIST`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResetPersistStmt {
+    /// `IF EXISTS`.
+    pub if_exists: bool,
+    /// The variable; all of them when there is none.
+    pub name: Option<Ident>,
+}

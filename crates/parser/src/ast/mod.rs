@@ -105,6 +105,8 @@ pub enum Stmt {
     Do(Vec<Expr>),
     /// `SHUTDOWN`.
     Shutdown,
+    /// `RESET PERSIST [[IF EXISTS] variable]`.
+    ResetPersist(ResetPersistStmt),
 
     /// `CREATE DATABASE`.
     CreateDatabase(CreateDatabaseStmt),

@@ -61,7 +61,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A quoted name. An empty one is no token, nor is one holding a zero byte.
+    /// A quoted name. One that holds a zero byte is no token; an empty one is, and no name that anything can have.
     pub(super) fn quoted_ident(&mut self, quote: u8, escaped: &mut bool) -> Tok {
         let start = self.pos;
         self.pos += 1;
@@ -78,7 +78,7 @@ impl Lexer<'_> {
             self.pos += 1;
         }
         let inner = &self.text[start + 1..self.pos - 1];
-        if inner.is_empty() || memchr::memchr(0, inner).is_some() { Tok::Bad } else { Tok::QuotedIdent }
+        if memchr::memchr(0, inner).is_some() { Tok::Bad } else { Tok::QuotedIdent }
     }
 
     /// `'digits'` behind `x` or `b`.

@@ -3,7 +3,7 @@
 use super::{Parser, Result};
 use crate::{
     ParseErrorKind,
-    ast::{MaintenanceKind, Query, QueryBody, Stmt},
+    ast::{MaintenanceKind, Query, QueryBody, ResetPersistStmt, Stmt},
     lexer::{Kw, Tok},
 };
 
@@ -76,6 +76,7 @@ impl Parser<'_> {
                 let start = self.tok.start;
                 self.unsupported("IMPORT TABLE", start)
             }
+            Kw::RESET if self.peek_is(Kw::PERSIST) => self.reset_persist(),
             Kw::SHUTDOWN => {
                 self.bump();
                 Ok(Stmt::Shutdown)
@@ -113,6 +114,15 @@ impl Parser<'_> {
             return self.unsupported("START REPLICA", start);
         }
         self.start_transaction()
+    }
+
+    /// `RESET PERSIST …`.
+    fn reset_persist(&mut self) -> Result<Stmt> {
+        self.bump();
+        self.bump();
+        let if_exists = self.if_exists();
+        let name = if self.at_statement_end() && !if_exists { None } else { Some(self.ident()?) };
+        Ok(Stmt::ResetPersist(ResetPersistStmt { if_exists, name }))
     }
 
     /// `LOAD DATA …`; LOAD XML and LOAD INDEX are not modelled.

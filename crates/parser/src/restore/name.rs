@@ -11,7 +11,7 @@ impl Display for Ident {
         if !f.alternate() {
             return f.write_str(self);
         }
-        if self.is_empty() || self.contains('\0') {
+        if self.contains('\0') {
             // Only where a string is allowed can a name be like this.
             return Quoted(self).fmt(f);
         }

@@ -38,6 +38,10 @@ impl Display for Stmt {
             Stmt::Deallocate(name) => write!(f, "DEALLOCATE PREPARE {name:#}"),
             Stmt::Do(exprs) => write!(f, "DO {}", List(exprs, ", ")),
             Stmt::Shutdown => f.write_str("SHUTDOWN"),
+            Stmt::ResetPersist(s) => {
+                f.write_str("RESET PERSIST")?;
+                s.name.as_ref().map_or(Ok(()), |name| write!(f, "{} {name}", if s.if_exists { " IF EXISTS" } else { "" }))
+            }
             Stmt::Unsupported(s) => f.write_str(&s.text),
             _ => self.fmt_definition(f),
         }

@@ -67,6 +67,8 @@ pub(crate) struct Binder<'a> {
     pub locks_rows: bool,
     /// Queries around the current one whose rows are computed before others see them: those of derived tables.
     derived_depth: usize,
+    /// The user variables that `INTO @a, …` of the statement fills.
+    pub into: Vec<String>,
     /// Tables that subqueries in expressions read other than through derived tables.
     read_by_subqueries: Vec<TableId>,
     /// The OVER clauses of all window functions.
@@ -134,6 +136,7 @@ impl<'a> Binder<'a> {
             reads: vec![],
             locks_rows: false,
             derived_depth: 0,
+            into: vec![],
             read_by_subqueries: vec![],
             overs: vec![],
             window_name: String::new(),
@@ -159,6 +162,9 @@ impl<'a> Binder<'a> {
             (None, Some(database)) => database,
             (None, None) => return Err(Error::NoDatabase),
         };
+        if name.name.is_empty() {
+            return Err(Error::EmptyTableName);
+        }
         if let Some(gate) = self.cx.gate {
             gate.admit(database, &name.name).map_err(Error::Mysql)?;
         }

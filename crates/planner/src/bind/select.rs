@@ -44,8 +44,11 @@ pub(super) struct OrderKey {
 impl<'a> Binder<'a> {
     /// A query in the open frame.
     pub(super) fn bind_query(&mut self, query: &'a ast::Query) -> Result<BoundQuery> {
-        if query.into.is_some() {
-            return Err(Error::unsupported("SELECT ... INTO"));
+        match &query.into {
+            None => {}
+            Some(ast::IntoClause::Vars(_)) if self.frames.len() == 1 && !self.into.is_empty() => {}
+            Some(ast::IntoClause::Vars(_)) => return Err(Error::MisplacedInto),
+            Some(_) => return Err(Error::unsupported("SELECT ... INTO OUTFILE and DUMPFILE")),
         }
         let ctes = self.open_ctes(query.with.as_ref())?;
         let bound = match &query.body {

@@ -55,6 +55,8 @@ pub struct PhysicalPlan {
     pub is_write: bool,
     /// Whether it calls a function that keeps its thread for as long as the user likes (`SLEEP`).
     pub waits: bool,
+    /// `INTO @a, …`: the user variables that take the values of the one row there is; the client gets none.
+    pub into: Vec<String>,
     /// `EXPLAIN`: the root is not executed but shown.
     pub explain: Option<ExplainMode>,
 }

@@ -86,6 +86,7 @@ pub(crate) fn needs(stmt: &Stmt) -> Vec<Need> {
         Stmt::Admin(_) => vec![ADMIN],
         Stmt::SplitTable(split) => on_tables(std::slice::from_ref(&split.table), &[P::Alter]),
         Stmt::Shutdown => vec![Need::Global(P::Shutdown)],
+        Stmt::ResetPersist(_) => vec![VARIABLES],
         Stmt::CreateDatabase(create) => vec![Need::Database(text(&create.name), P::Create)],
         Stmt::AlterDatabase(alter) => vec![Need::Database(alter.name.as_ref().and_then(text), P::Alter)],
         Stmt::DropDatabase(drop) => vec![Need::Database(text(&drop.name), P::Drop)],

@@ -14,6 +14,7 @@ mod disk_full;
 mod faults;
 mod foreign_keys;
 mod isolation;
+mod kill;
 mod load_data;
 mod long_run;
 mod metrics;
