@@ -295,7 +295,7 @@ fn evaluated(desc: &WindowDesc, rows: &Sorted, cuts: u32, chunk_rows: usize, ctx
     let mut eval = WindowEval::new(std::slice::from_ref(desc), ctx).expect("constants in range");
     let (mut values, mut from) = (vec![], 0);
     for row in 1..=marks.len() {
-        let wanted = cuts.rotate_left(row as u32) % 3 == 0;
+        let wanted = cuts.rotate_left(row as u32).is_multiple_of(3);
         if row < marks.len() && !(wanted && eval.may_end_before(marks[row])) {
             continue;
         }
