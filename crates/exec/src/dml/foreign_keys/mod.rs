@@ -146,8 +146,8 @@ fn lost_key<'r>(reference: &Reference, pending: &Pending<'r>) -> Option<LostKey<
 }
 
 impl Cascade {
-    /// One table further.
-    fn into_table(&self, table: TableId) -> Result<Self> {
+    /// As it goes on into another table.
+    fn one_further(&self, table: TableId) -> Result<Self> {
         if self.depth == MAX_DEPTH {
             return Err(Error::CascadeTooDeep { max: MAX_DEPTH });
         }
