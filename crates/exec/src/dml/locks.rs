@@ -39,7 +39,7 @@ pub(crate) struct Pending<'r> {
 
 impl<'r> Pending<'r> {
     /// The row as it was, if it was there.
-    pub(crate) fn old(&self) -> Option<&RowValues<'r>> {
+    pub(crate) fn before(&self) -> Option<&RowValues<'r>> {
         match &self.change {
             Change::Insert => None,
             Change::Update(old) => Some(old),
@@ -48,7 +48,7 @@ impl<'r> Pending<'r> {
     }
 
     /// The row as it will be, if it will be there.
-    pub(crate) fn new(&self) -> Option<&RowValues<'r>> {
+    pub(crate) fn after(&self) -> Option<&RowValues<'r>> {
         match &self.change {
             Change::Insert | Change::Update(_) => Some(&self.row),
             Change::Remove => None,

@@ -78,7 +78,7 @@ mod tests {
         let all = RegionSize { bytes: 40 * 20, keys: 40 };
         let by_keys = RegionSize { bytes: u64::MAX, keys: 10 };
         let by_bytes = RegionSize { bytes: 200, keys: u64::MAX };
-        for cf_of in [|_| Cf::Data, |_| Cf::Raw, |n: u32| if n % 2 == 0 { Cf::Data } else { Cf::Raw }] {
+        for cf_of in [|_| Cf::Data, |_| Cf::Raw, |n: u32| if n.is_multiple_of(2) { Cf::Data } else { Cf::Raw }] {
             let engine = engine_with((0..40).map(|n| (cf_of(n), n)));
             for part in [by_keys, by_bytes] {
                 assert_eq!(borders(&engine, part), (all, ["0010", "0020", "0030"].map(str::to_owned).to_vec()));

@@ -73,7 +73,7 @@ fn turn(random: &mut Random, connection: &mut Conn, session: u64, numbers: &Atom
     let new = numbers.fetch_add(1, Ordering::Relaxed);
     let replacement = format!("INSERT INTO p VALUES ({new}, 'c{new}')");
     let (Some(parent), Some(other)) = (there.first(), there.last()) else { return vec![replacement] };
-    if session % 2 == 0 {
+    if session.is_multiple_of(2) {
         return match random.below(5) {
             0 => vec![format!("INSERT INTO guarded (pid) VALUES ({parent})")],
             1 => vec![format!("INSERT INTO follows (code) VALUES ('c{parent}'), ('C{other}')")],

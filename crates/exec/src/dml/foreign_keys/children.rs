@@ -163,7 +163,7 @@ impl<'k, 'c> Follower<'k, 'c> {
             new: new.map(|new| new.iter().copied().map(DatumRef::to_owned).collect()),
             writer: TableWriter::new(child.clone()),
             keys: ForeignKeys::of(child, ctx),
-            cascade: cascade.into_table(child.id)?,
+            cascade: cascade.one_further(child.id)?,
             generated: planner::definition::generated(&ctx.infoschema, child, &ctx.eval)?,
             converter: Converter::new(ctx, false),
         })

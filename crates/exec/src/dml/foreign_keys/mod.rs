@@ -123,11 +123,11 @@ async fn newest_snapshot(ctx: &ExecCtx) -> Result<Snapshot> {
 
 /// The key a changed row refers to, if it did not before and no part of it is NULL.
 fn new_key<'r>(reference: &Reference, pending: &Pending<'r>) -> Option<Vec<DatumRef<'r>>> {
-    let key = reference.child_key(pending.new()?);
+    let key = reference.child_key(pending.after()?);
     if key.contains(&DatumRef::Null) {
         return None;
     }
-    let unchanged = pending.old().is_some_and(|old| reference.child_key(old).iter().zip(&key).all(|(old, new)| same(*old, *new)));
+    let unchanged = pending.before().is_some_and(|old| reference.child_key(old).iter().zip(&key).all(|(old, new)| same(*old, *new)));
     (!unchanged).then_some(key)
 }
 
@@ -136,18 +136,18 @@ type LostKey<'r> = (Vec<DatumRef<'r>>, Option<Vec<DatumRef<'r>>>);
 
 /// The key that a changed row no longer has, and the one it has instead.
 fn lost_key<'r>(reference: &Reference, pending: &Pending<'r>) -> Option<LostKey<'r>> {
-    let old = reference.parent_key(pending.old()?);
+    let old = reference.parent_key(pending.before()?);
     if old.contains(&DatumRef::Null) {
         return None;
     }
-    let new = pending.new().map(|new| reference.parent_key(new));
+    let new = pending.after().map(|new| reference.parent_key(new));
     let unchanged = new.as_ref().is_some_and(|new| old.iter().zip(new).all(|(old, new)| same(*old, *new)));
     (!unchanged).then_some((old, new))
 }
 
 impl Cascade {
-    /// One table further.
-    fn into_table(&self, table: TableId) -> Result<Self> {
+    /// As it goes on into another table.
+    fn one_further(&self, table: TableId) -> Result<Self> {
         if self.depth == MAX_DEPTH {
             return Err(Error::CascadeTooDeep { max: MAX_DEPTH });
         }
