@@ -20,7 +20,7 @@
 //! MySQL does, and with twice the digits for wide ones.
 //!
 //! Invariants
-//! - A batch ends where every function knows all it needs of its rows ([`Reach`]): behind any row, a group of peers, or a partition.
+//! - A batch ends where every function knows all it needs of its rows (`Reach`): behind any row, a group of peers, or a partition.
 //! - The borders of batches and chunks change no value. (MySQL 8.0 manual, 14.20.)
 
 mod aggregate;
