@@ -25,7 +25,8 @@ pub(super) fn split(whole: &Region, request: &BatchSplitRequest) -> Result<(Vec<
         }
         region::check_key(whole, &part.split_key)?;
         if part.new_peer_ids.len() != whole.peers.len() {
-            return Err(Error::InvalidRequest("a split needs an id for each member"));
+            // Members have come or gone since the ids were taken.
+            return Err(Error::EpochNotMatch { current: vec![whole.clone()] });
         }
         borders.push(part.split_key.clone());
     }
@@ -93,5 +94,14 @@ mod tests {
         }
         let bounded = Region { end_key: Bytes::from_static(b"h"), ..whole() };
         assert!(matches!(split(&bounded, &request(&["h"], true)), Err(Error::KeyNotInRegion { .. })));
+    }
+
+    #[test]
+    fn ids_for_members_that_have_changed_since_are_refused_as_of_another_epoch() {
+        let mut whole = Region { end_key: "z".into(), region_epoch: Some(INITIAL_EPOCH), ..Default::default() };
+        whole.peers = vec![Peer::default(), Peer::default()];
+        let part = SplitRequest { split_key: "m".into(), new_region_id: 9, new_peer_ids: vec![10], ..Default::default() };
+        let request = BatchSplitRequest { requests: vec![part], ..Default::default() };
+        assert!(matches!(split(&whole, &request), Err(Error::EpochNotMatch { current }) if current == [whole]));
     }
 }

@@ -203,6 +203,15 @@ pub fn check_money(reader: &mut Conn, accounts: usize) {
     assert_eq!(entries, [accounts as i64], "an index entry too many or too few");
 }
 
+/// Tells clients to stop however the test ends: a thread that goes on would keep a failure from being told.
+pub struct StopOnDrop<'a>(pub &'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 /// Clients that move money until they are told to stop, by turns at two servers.
 pub fn begin_transfers<'scope>(
     scope: &'scope Scope<'scope, '_>,
@@ -250,6 +259,7 @@ fn transactions_and_scans_go_over_borders_of_regions_that_split_under_them() {
     let mut client = Client::new(&cluster.pd.address);
     let stop = AtomicBool::new(false);
     let done: u64 = std::thread::scope(|scope| {
+        let _stopping = StopOnDrop(&stop);
         let writers = begin_transfers(scope, &servers, 4, ACCOUNTS, &stop);
         let mut reader = connect(&servers[1]);
         for border in (30..ACCOUNTS).step_by(30) {

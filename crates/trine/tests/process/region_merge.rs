@@ -10,7 +10,7 @@ use std::{
 use testkit::{mysql::prelude::Queryable as _, wait_until};
 
 use crate::{
-    cluster_sql::{begin_transfers, check_money, connect, make_accounts, numbers},
+    cluster_sql::{StopOnDrop, begin_transfers, check_money, connect, make_accounts, numbers},
     stores::{client::Client, cluster::Cluster},
 };
 
@@ -54,6 +54,7 @@ fn a_table_that_lost_its_rows_becomes_few_regions_while_money_moves() {
     connection.query_drop(format!("DELETE FROM accounts WHERE id >= {LEFT}")).expect("a deletion");
     let stop = AtomicBool::new(false);
     let done: u64 = std::thread::scope(|scope| {
+        let _stopping = StopOnDrop(&stop);
         let writers = begin_transfers(scope, &servers, 3, LEFT, &stop);
         let settings = r#"{"max-merge-region-size": 20, "split-merge-interval": "0s"}"#;
         ask(&cluster.pd.address, "POST", "config", settings).expect("the settings are taken");
