@@ -17,7 +17,7 @@ pub(super) const TABLE: &[Builtin] = &[
     Builtin::new("quarter", (1, 1), &[Want::DateTime], |_| rt::int_of(1), |a| of_date(a, |t| (i64::from(t.month()) + 2) / 3)),
     Builtin::new("month", (1, 1), &[Want::DateTime], |_| rt::int_of(2), |a| of_date(a, |t| i64::from(t.month()))),
     Builtin::new("dayofmonth", (1, 1), &[Want::DateTime], |_| rt::int_of(2), |a| of_date(a, |t| i64::from(t.day()))),
-    Builtin::new("hour", (1, 1), &[Want::Duration], |_| rt::int_of(2), |a| of_span(a, |d| d.hours() as i64)),
+    Builtin::new("hour", (1, 1), &[Want::Duration], |_| rt::int_of(3), |a| of_span(a, |d| d.hours() as i64)),
     Builtin::new("minute", (1, 1), &[Want::Duration], |_| rt::int_of(2), |a| of_span(a, |d| i64::from(d.minutes()))),
     Builtin::new("second", (1, 1), &[Want::Duration], |_| rt::int_of(2), |a| of_span(a, |d| i64::from(d.seconds()))),
     Builtin::new("microsecond", (1, 1), &[Want::Duration], |_| rt::int_of(6), |a| of_span(a, |d| i64::from(d.micro()))),
